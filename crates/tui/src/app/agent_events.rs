@@ -5,7 +5,7 @@
 //! [`TranscriptPane::apply`]: crate::transcript_pane::TranscriptPane::apply
 
 use tiller_core::event::{Event, EventKind, SessionChange};
-use tiller_core::message::Message;
+use tiller_core::message::{Message, StopReason};
 
 use crate::action::{Action, ActionRequest, BackgroundJob};
 use crate::address::Address;
@@ -44,7 +44,7 @@ impl App {
             EventKind::AgentEvent { event: of_agent, .. } if is_answer(&of_agent.kind) => {
                 return vec![Action::Refresh.into()];
             }
-            kind if is_answer(kind) => return vec![Action::Refresh.into()],
+            EventKind::MessageEnd { message } if has_calls(message) => return vec![Action::Refresh.into()],
             EventKind::SessionChanged { reason: SessionChange::Grown, .. } => return self.reload(),
             EventKind::SessionChanged { .. } => {
                 self.compositor.drop_deferred();
@@ -81,6 +81,11 @@ impl App {
         }
         vec![Action::Reload.into()]
     }
+}
+
+/// Returns true for an answer that calls tools, at whose end the turn goes on.
+fn has_calls(message: &Message) -> bool {
+    matches!(message, Message::Assistant(answer) if answer.stop_reason == StopReason::ToolUse)
 }
 
 /// Returns true if the event ends an answer.
