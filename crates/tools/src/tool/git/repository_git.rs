@@ -74,7 +74,7 @@ impl RepositoryGit {
     }
 
     /// Overrides the programs in the configuration.
-    pub(super) async fn read_config(mut git: Self) -> Result<Self, WorktreeError> {
+    async fn read_config(mut git: Self) -> Result<Self, WorktreeError> {
         git.variables = no_prompts().chain(reading::variables(&[]).map(assignment)).collect();
         let config = git.run(&words(["config", "--list", "--includes", "--show-scope", "-z"])).await?;
         if !reading::are_adopted(config.as_bytes()) {
@@ -106,7 +106,7 @@ impl RepositoryGit {
         found.map(|(admin, _)| admin).ok_or_else(missing)
     }
 
-    pub(super) fn with(&self, name: &str, value: impl Into<OsString>) -> Self {
+    fn with(&self, name: &str, value: impl Into<OsString>) -> Self {
         let variables = self.variables.iter().cloned().chain([assignment((name.to_owned(), value.into()))]);
         Self { variables: variables.collect(), ..self.clone() }
     }
@@ -224,7 +224,7 @@ impl RepositoryGit {
         Ok(head)
     }
 
-    pub(super) async fn commit_all(&self, message: &str, base: &str) -> Result<(), WorktreeError> {
+    async fn commit_all(&self, message: &str, base: &str) -> Result<(), WorktreeError> {
         self.run(&words(["add", "--all"])).await?;
         let changed = match self.embedded_repository(base).await? {
             Some(repository) => Some(repository),
@@ -241,7 +241,7 @@ impl RepositoryGit {
     }
 
     /// Returns a repository in the worktree whose commit isn't that in `base`; the commit may exist only there.
-    pub(super) async fn embedded_repository(&self, base: &str) -> Result<Option<PathBuf>, WorktreeError> {
+    async fn embedded_repository(&self, base: &str) -> Result<Option<PathBuf>, WorktreeError> {
         // A `.gitmodules` of the agent could hide it otherwise.
         let shown = "--ignore-submodules=dirty";
         let command =
@@ -258,7 +258,7 @@ impl RepositoryGit {
     }
 
     /// Returns a submodule with files that no commit has. Without the agent's doing, submodules are empty.
-    pub(super) async fn changed_submodule(&self) -> Result<Option<PathBuf>, WorktreeError> {
+    async fn changed_submodule(&self) -> Result<Option<PathBuf>, WorktreeError> {
         let files = self.run_for_bytes(&words(["ls-files", "--stage", "-z"])).await?;
         for file in files.split(|byte| *byte == 0).filter(|file| file.starts_with(GITLINK_MODE)) {
             // `MODE OBJECT STAGE\tPATH`.
@@ -277,11 +277,7 @@ impl RepositoryGit {
 
     /// Returns true if the directory of a submodule at a commit isn't a repository of its own, or has changes, other
     /// commits that no remote has, or submodules with changes.
-    pub(super) async fn has_changes(
-        dir: &Path,
-        commit: &str,
-        runner: &Runner,
-    ) -> Result<bool, WorktreeError> {
+    async fn has_changes(dir: &Path, commit: &str, runner: &Runner) -> Result<bool, WorktreeError> {
         let git = Self::find(dir, runner).await?;
         if git.root != dir {
             return Ok(true);
@@ -321,7 +317,7 @@ impl RepositoryGit {
     }
 
     /// Sets the author of tiller's commits, which don't need the user's identity.
-    pub(super) fn identified(&self) -> Self {
+    fn identified(&self) -> Self {
         ["AUTHOR", "COMMITTER"].iter().fold(self.clone(), |git, role| {
             git.with(&format!("GIT_{role}_NAME"), "tiller")
                 .with(&format!("GIT_{role}_EMAIL"), "tiller@localhost")
@@ -332,7 +328,7 @@ impl RepositoryGit {
         Ok(String::from_utf8_lossy(&self.run_for_bytes(arguments).await?).into_owned())
     }
 
-    pub(super) async fn run_for_bytes(&self, arguments: &[OsString]) -> Result<Vec<u8>, WorktreeError> {
+    async fn run_for_bytes(&self, arguments: &[OsString]) -> Result<Vec<u8>, WorktreeError> {
         let command = || arguments.first().unwrap_or(&OsString::new()).to_string_lossy().into_owned();
         let ran = tokio::time::timeout(TIMEOUT, self.run_to_end(arguments)).await;
         let (output, status) = ran.map_err(|_| WorktreeError::TimedOut(command()))??;
@@ -346,10 +342,7 @@ impl RepositoryGit {
         }
     }
 
-    pub(super) async fn run_to_end(
-        &self,
-        arguments: &[OsString],
-    ) -> Result<(Vec<u8>, ExitStatus), WorktreeError> {
+    async fn run_to_end(&self, arguments: &[OsString]) -> Result<(Vec<u8>, ExitStatus), WorktreeError> {
         let variables = self.location.iter().chain(&self.variables).cloned();
         let line = variables.chain(words(["git", "--no-pager", "-c", "color.ui=never"]));
         let line: Vec<OsString> = line.chain(arguments.iter().cloned()).collect();
