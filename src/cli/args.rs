@@ -253,13 +253,6 @@ pub(super) enum RacePick {
     Lane(usize),
 }
 
-fn parse_days(text: &str) -> Result<u16, &'static str> {
-    match text.parse() {
-        Ok(days @ 1..) => Ok(days),
-        Ok(0) | Err(_) => Err("expected a whole number from 1 to 65535"),
-    }
-}
-
 impl FromStr for RacePick {
     type Err = &'static str;
 
@@ -269,6 +262,13 @@ impl FromStr for RacePick {
             (_, Ok(number)) => Ok(Self::Lane(number)),
             (_, Err(_)) => Err("neither a lane number nor `passed`"),
         }
+    }
+}
+
+fn parse_days(text: &str) -> Result<u16, &'static str> {
+    match text.parse() {
+        Ok(days @ 1..) => Ok(days),
+        Ok(0) | Err(_) => Err("expected a whole number from 1 to 65535"),
     }
 }
 

@@ -65,8 +65,7 @@ pub struct BackgroundTask {
     pub task: String,
 }
 
-/// The end of the tasks of a [`BackgroundCall`], which the model has been told about: an entry
-/// `tiller.background_tasks_end`.
+/// The end of the tasks of a [`BackgroundCall`], reported to the model: an entry `tiller.background_tasks_end`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BackgroundCallEnd {
@@ -106,8 +105,8 @@ impl DelegatedTask {
 /// Maximum length of a task that tells agents of the same name apart, in characters.
 const MAX_SHORT_TASK: usize = 32;
 
-/// Returns the first words of a task, on one line.
-fn short(task: &str) -> String {
+/// Shortens a task to its first words, on one line.
+fn shorten_task(task: &str) -> String {
     let words = task.split_whitespace().collect::<Vec<_>>().join(" ");
     match words.chars().nth(MAX_SHORT_TASK) {
         Some(_) => words.chars().take(MAX_SHORT_TASK - 1).chain(['…']).collect(),
@@ -119,7 +118,15 @@ impl DelegatedTask {
     /// Returns the first words of the task, on one line.
     #[must_use]
     pub fn short_task(&self) -> String {
-        short(&self.task)
+        shorten_task(&self.task)
+    }
+}
+
+impl BackgroundTask {
+    /// Returns the first words of the task, on one line.
+    #[must_use]
+    pub fn short_task(&self) -> String {
+        shorten_task(&self.task)
     }
 }
 
@@ -132,14 +139,6 @@ pub fn short_tasks(tasks: &[BackgroundTask]) -> String {
             let numbered = tasks.iter().map(|task| format!("{}. {}", task.number, task.short_task()));
             numbered.collect::<Vec<_>>().join("; ")
         }
-    }
-}
-
-impl BackgroundTask {
-    /// Returns the first words of the task, on one line.
-    #[must_use]
-    pub fn short_task(&self) -> String {
-        short(&self.task)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tiller_core::delegated_task::short_tasks;
-use tiller_core::id::{CallId, SessionId};
+use tiller_core::delegated_task::{DelegatedTask, short_tasks};
+use tiller_core::id::SessionId;
 use tiller_core::message::{Message, ToolCall, ToolResultMessage, UserBlock};
 use tiller_session::Reader;
 
@@ -32,13 +32,14 @@ pub(crate) fn describe_tasks(result: &mut ToolResultMessage, call: &ToolCall, re
         DelegatingArguments::Several { tasks } => tasks,
         DelegatingArguments::One(task) => vec![task],
     };
-    let started = started_by(&call.id, records.all());
+    let is_of = |start: &DelegatedTask, number: usize| {
+        start.tool_call_id.as_ref() == Some(&call.id) && start.number == Some(number)
+    };
     let tasks: Vec<(&str, Option<&TaskRecord>)> = tasks
         .iter()
         .enumerate()
         .map(|(at, task)| {
-            let record = started.iter().find(|record| record.start.number == Some(at + 1));
-            (task.agent.as_str(), record.copied())
+            (task.agent.as_str(), records.all().iter().find(|record| is_of(&record.start, at + 1)))
         })
         .collect();
     let details: Vec<Value> =
@@ -61,10 +62,6 @@ pub(super) fn unreported_note(unreported: &UnreportedCall, records: &[TaskRecord
         "tiller exited before its background tasks had finished: {subjects}\n\n{}",
         outcomes(&with_records)
     )
-}
-
-fn started_by<'a>(call: &CallId, records: &'a [TaskRecord]) -> Vec<&'a TaskRecord> {
-    records.iter().filter(|record| record.start.tool_call_id.as_ref() == Some(call)).collect()
 }
 
 /// Describes the outcomes of tasks, each with the agent's name and its record if it has started.

@@ -16,7 +16,7 @@ const INTERRUPTED: &str = "interrupted when tiller exited";
 
 impl TaskRecords {
     /// Returns entries that end all tasks without an end, with the usage of their agents, and notes about the
-    /// background tasks that the model hasn't been told about. Call it only while no agent of the session is
+    /// background tasks that haven't been reported to the model. Call it only while no agent of the session is
     /// running. Skips tasks that a fork has copied, which belong to the other session, and tasks whose log is
     /// open in another process.
     pub(crate) fn interrupted_entries(&self) -> Vec<EntryBody> {

@@ -150,8 +150,8 @@ impl AgentSession {
         result
     }
 
-    /// Returns this session if this is its id or the [short form](SessionId::short) of it, or else that of a running agent,
-    /// as [`Self::running_agent`] does.
+    /// Returns this session if this is its id or the [short form](SessionId::short) of it, or else that of a running
+    /// agent, as [`Self::running_agent`] does.
     ///
     /// # Errors
     /// If it is neither.

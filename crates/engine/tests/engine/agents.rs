@@ -705,7 +705,7 @@ async fn agents_in_the_background_are_awaited_on_demand() {
 }
 
 #[tokio::test]
-async fn tasks_in_the_background_are_told_after_a_crash() {
+async fn tasks_in_the_background_are_reported_after_a_crash() {
     let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
     let tasks = ["helper", "other", "brief"].map(|agent| json!({ "agent": agent, "task": "a" }));
     let background = json!({ "tasks": tasks, "background": true });
