@@ -186,6 +186,7 @@ impl Delegator {
         show: impl Fn(TaskProgress) + Send + Sync,
     ) -> TaskReport {
         let mut stop = std::pin::pin!(stop);
+        let call = task.call.clone();
         // One semaphore for all calls of the session. It is never closed.
         let slot = tokio::select! {
             biased;
@@ -206,7 +207,19 @@ impl Delegator {
             report.outcome = self.try_run(task, stop, show, &mut report).await;
         }
         report.elapsed = start.elapsed();
+        if let (Some(call), None) = (call, &report.id) {
+            self.end_waiting(call).await;
+        }
         report
+    }
+
+    /// Removes a task that couldn't start from the list of waiting tasks.
+    async fn end_waiting(&self, DelegatingCall { id: call, number, .. }: DelegatingCall) {
+        let Ok(session) = self.session() else { return };
+        let ended =
+            |reply| DriverCommand::Delegation(DelegationCommand::CouldNotStart { call, number, reply });
+        // The session may already be closed.
+        let _ = session.send(ended).await;
     }
 
     async fn try_run(

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tiller_core::delegated_task::{
     BackgroundCall, BackgroundCallEnd, BackgroundTask, DelegatedTask, DelegatedTaskEnd,
 };
-use tiller_core::id::SessionId;
+use tiller_core::id::{CallId, SessionId};
 use tiller_core::unit::UnixMs;
 use tiller_session::{Entry, EntryBody, Reader};
 
@@ -52,12 +52,18 @@ pub(super) struct UnreportedCall {
     pub call: BackgroundCall,
     /// The numbers and agents of the tasks that have started. An agent's record may be that of a later task.
     pub started: Vec<(usize, SessionId)>,
+    /// The numbers of the tasks that couldn't start.
+    pub failed: Vec<usize>,
 }
 
 impl UnreportedCall {
     /// Returns the agent that has started to work on a task.
     pub(super) fn agent_of(&self, task: &BackgroundTask) -> Option<&SessionId> {
         self.started.iter().find(|(number, _)| *number == task.number).map(|(_, agent)| agent)
+    }
+
+    fn is_waiting(&self, task: &BackgroundTask) -> bool {
+        self.agent_of(task).is_none() && !self.failed.contains(&task.number)
     }
 }
 
@@ -93,7 +99,7 @@ impl TaskRecords {
             && let Ok(call) = serde_json::from_value::<BackgroundCall>(data.clone())
             && call.session_id == self.session
         {
-            self.unreported.push(UnreportedCall { call, started: Vec::new() });
+            self.unreported.push(UnreportedCall { call, started: Vec::new(), failed: Vec::new() });
         } else if custom_type == BACKGROUND_END_TYPE
             && let Ok(end) = serde_json::from_value::<BackgroundCallEnd>(data.clone())
         {
@@ -124,11 +130,18 @@ impl TaskRecords {
         }
     }
 
-    /// Returns the background tasks that haven't started.
+    /// Notes that a background task can't start.
+    pub(crate) fn note_failure_to_start(&mut self, call: &CallId, number: usize) {
+        if let Some(unreported) = self.unreported.iter_mut().find(|it| it.call.tool_call_id == *call) {
+            unreported.failed.push(number);
+        }
+    }
+
+    /// Returns the background tasks that are waiting to start.
     pub(crate) fn waiting(&self) -> Vec<BackgroundTask> {
-        let waiting = |unreported: &'_ UnreportedCall| {
+        let waiting = |unreported: &UnreportedCall| {
             let tasks = unreported.call.tasks.iter();
-            tasks.filter(|task| unreported.agent_of(task).is_none()).cloned().collect::<Vec<_>>()
+            tasks.filter(|task| unreported.is_waiting(task)).cloned().collect::<Vec<_>>()
         };
         self.unreported.iter().flat_map(waiting).collect()
     }

@@ -137,9 +137,7 @@ impl ActiveSession {
                     let keyless = providers.unavailable_model(&named, &error);
                     let before = std::mem::replace(&mut self.model, keyless);
                     self.previous_model.get_or_insert(before);
-                    notice = Some(format!(
-                        "{error}; no model is available for this session: add a key or choose another model"
-                    ));
+                    notice = Some(format!("{error}; to continue, add a key or choose another model"));
                 }
             }
         }

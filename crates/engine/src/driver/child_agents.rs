@@ -47,6 +47,10 @@ impl Driver {
                 let started = self.background_tasks_started(call.as_ref());
                 send_reply(reply, started);
             }
+            DelegationCommand::CouldNotStart { call, number, reply } => {
+                self.active.tasks.note_failure_to_start(&call, number);
+                send_reply(reply, Ok(()));
+            }
             DelegationCommand::Notify { note, reply } => {
                 self.agents.notes.push(note);
                 self.append_notes_if_idle();

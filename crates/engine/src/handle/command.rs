@@ -226,6 +226,7 @@ pub(crate) enum DelegationCommand {
     Started { start: Box<DelegatedTask>, session: AgentSession, reply: Reply<()> },
     Ended { task: EndedTask, reply: Reply<()> },
     BackgroundStarted { call: Option<BackgroundCall>, reply: Reply<()> },
+    CouldNotStart { call: CallId, number: usize, reply: Reply<()> },
     Notify { note: BackgroundNote, reply: Reply<()> },
     Used { usage: Vec<ModelUsage>, reply: Reply<()> },
     EndInterrupted { reply: Reply<()> },

@@ -375,7 +375,7 @@ impl RemoteDriver {
             C::ServedResources { reply } => self.send(R::ServedResources, reply).await,
             C::SlashCommands { reply } => self.send(R::SlashCommands, reply).await,
             C::Models { reply } => self.send_for(R::Models, reply, models).await,
-            C::Delegation(DelegationCommand::List { reply }) => self.send(R::Agents, reply).await,
+            C::Delegation(command) => self.pass_on_delegation(command).await,
             C::Snapshot { reply } => self.send(R::Snapshot, reply).await,
             C::Status { reply } => self.send(R::Status, reply).await,
             C::Settled { reply } => self.send(R::Settled, reply).await,
@@ -385,9 +385,6 @@ impl RemoteDriver {
             // The other process has its own approver, and this one answers requests too.
             C::SetApprover { reply, .. } => _ = reply.send(Ok(())),
             C::LockedModels { reply } => _ = reply.send(Ok(Vec::new())),
-            C::Delegation(DelegationCommand::Tasks { reply }) => _ = reply.send(Ok(Vec::new())),
-            C::Delegation(DelegationCommand::Waiting { reply }) => _ = reply.send(Ok(Vec::new())),
-            C::Delegation(DelegationCommand::Definitions { reply }) => _ = reply.send(Ok(Vec::new())),
             // The other process doesn't know this process's sessions, keys and rules.
             C::ToolServers { reply } => refuse(reply),
             C::Tools { reply } => refuse(reply),
@@ -408,23 +405,41 @@ impl RemoteDriver {
             C::ChangeSession { reply, .. } => refuse(reply),
             C::Sessions { reply, .. } => refuse(reply),
             C::Catalog { reply } => refuse(reply),
-            C::Permission(PermissionCommand::List { reply }) => refuse(reply),
-            C::Permission(PermissionCommand::Revoke { reply, .. }) => refuse(reply),
-            C::Permission(PermissionCommand::Configured { reply }) => refuse(reply),
-            C::Permission(PermissionCommand::Configure { reply, .. }) => refuse(reply),
-            C::Permission(PermissionCommand::ConfigureFile { reply, .. }) => refuse(reply),
-            C::Permission(PermissionCommand::AddDir { reply, .. }) => refuse(reply),
-            C::Delegation(DelegationCommand::Parent { reply }) => refuse(reply),
-            C::Delegation(DelegationCommand::Started { reply, .. }) => refuse(reply),
-            C::Delegation(DelegationCommand::Ended { reply, .. }) => refuse(reply),
-            C::Delegation(DelegationCommand::BackgroundStarted { reply, .. }) => refuse(reply),
-            C::Delegation(DelegationCommand::Notify { reply, .. }) => refuse(reply),
-            C::Delegation(DelegationCommand::Used { reply, .. }) => refuse(reply),
-            C::Delegation(DelegationCommand::EndInterrupted { reply }) => refuse(reply),
-            C::Delegation(DelegationCommand::RecordRace { reply, .. }) => refuse(reply),
-            C::Delegation(DelegationCommand::Find { reply, .. }) => refuse(reply),
+            C::Permission(command) => refuse_permission(command),
             C::Close { reply } => _ = reply.send(Ok(())),
         }
+    }
+
+    /// Passes a command on; agents are started by the process that has the session.
+    async fn pass_on_delegation(&mut self, command: DelegationCommand) {
+        use DelegationCommand as D;
+        match command {
+            D::List { reply } => self.send(R::Agents, reply).await,
+            D::Tasks { reply } => _ = reply.send(Ok(Vec::new())),
+            D::Waiting { reply } => _ = reply.send(Ok(Vec::new())),
+            D::Definitions { reply } => _ = reply.send(Ok(Vec::new())),
+            D::Parent { reply } => refuse(reply),
+            D::Started { reply, .. }
+            | D::Ended { reply, .. }
+            | D::BackgroundStarted { reply, .. }
+            | D::CouldNotStart { reply, .. }
+            | D::Notify { reply, .. }
+            | D::Used { reply, .. }
+            | D::EndInterrupted { reply }
+            | D::RecordRace { reply, .. } => refuse(reply),
+            D::Find { reply, .. } => refuse(reply),
+        }
+    }
+}
+
+fn refuse_permission(command: PermissionCommand) {
+    use PermissionCommand as P;
+    match command {
+        P::List { reply } => refuse(reply),
+        P::Revoke { reply, .. } => refuse(reply),
+        P::Configured { reply } => refuse(reply),
+        P::Configure { reply, .. } | P::ConfigureFile { reply, .. } => refuse(reply),
+        P::AddDir { reply, .. } => refuse(reply),
     }
 }
 

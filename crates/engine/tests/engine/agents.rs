@@ -8,8 +8,8 @@ use tiller_core::message::Usage;
 use tiller_core::unit::Usd;
 use tiller_engine::agents::{
     Agent, AgentAnswer, AgentFailure, AgentFuture, AgentRegistry, AgentSpec, AgentTask, Delegation,
-    DelegationLimits, Logger, Middleware, Next, OutputGuardrail, Recovery, RunningAgent, SpawnOptions,
-    Timeout, UsageLimit,
+    DelegationLimits, Isolation, Logger, Middleware, Next, OutputGuardrail, Recovery, RunningAgent,
+    SpawnOptions, Timeout, UsageLimit,
 };
 use tiller_engine::{ConfiguredRules, ResourcePaths, RuleSource, SessionBuilder, WatchMode};
 use tiller_provider::ModelFacts;
@@ -742,6 +742,29 @@ async fn tasks_in_the_background_are_reported_after_a_crash() {
     );
     let notes = again.notes();
     assert!(notes.len() == 1 && notes[0].starts_with(&expected), "{notes:?}");
+}
+
+#[tokio::test]
+async fn task_that_cannot_start_is_not_waiting() {
+    let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
+    let tasks = ["stray", "other"].map(|agent| json!({ "agent": agent, "task": "a" }));
+    let background = json!({ "tasks": tasks, "background": true, "on_error": "collect" });
+    let scripts = vec![
+        ("main", vec![call("spawn_agents", background), text_answer("waiting")]),
+        ("other", vec![hanging]),
+    ];
+    let limits = DelegationLimits { parallel: 1, ..DelegationLimits::default() };
+    let mut stage = stage(scripts, limits);
+    // The directory is no repository.
+    stage.registry.register("stray", "needs a worktree", || AgentSpec {
+        isolation: Isolation::Worktree,
+        ..AgentSpec::new("stray", "", "")
+    });
+    stage.run("go").await;
+    while stage.starts().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(stage.agent.waiting_tasks().await.unwrap(), []);
 }
 
 #[tokio::test]
