@@ -104,7 +104,7 @@ impl SessionTable {
 enum JobEnd {
     /// A session was started; the id is the request's.
     Started(Option<SessionId>, StartResult, Vec<oneshot::Sender<StartResult>>),
-    Closed(oneshot::Sender<()>),
+    Closed(SessionId, oneshot::Sender<()>),
 }
 
 struct SessionTableTask {
@@ -113,6 +113,8 @@ struct SessionTableTask {
     sessions: HashMap<SessionId, Arc<OpenSession>>,
     /// Further requests for sessions that are being opened.
     waiting: HashMap<SessionId, Vec<oneshot::Sender<StartResult>>>,
+    /// Requests to open sessions that are being closed: their logs are still locked.
+    closing: HashMap<SessionId, Vec<(ResumeRequest, oneshot::Sender<StartResult>)>>,
     /// Number of sessions that are being started.
     starting: usize,
     jobs: JoinSet<JobEnd>,
@@ -125,6 +127,7 @@ impl SessionTableTask {
             metrics,
             sessions: HashMap::new(),
             waiting: HashMap::new(),
+            closing: HashMap::new(),
             starting: 0,
             jobs: JoinSet::new(),
         }
@@ -161,9 +164,13 @@ impl SessionTableTask {
             TableCommand::Resume { id, request, reply } => self.resume(id, request, reply),
             TableCommand::Close { id, reply } => match self.sessions.remove(&id) {
                 Some(session) => {
+                    self.closing.insert(id.clone(), Vec::new());
                     self.jobs.spawn(async move {
-                        close(&session).await;
-                        JobEnd::Closed(reply)
+                        // A separate task, because requests wait for the end even after a panic.
+                        if let Err(panic) = tokio::spawn(async move { close(&session).await }).await {
+                            tracing::error!(%panic, "a session could not be closed");
+                        }
+                        JobEnd::Closed(id, reply)
                     });
                 }
                 None => {
@@ -188,6 +195,8 @@ impl SessionTableTask {
             let _ = reply.send(Ok(Arc::clone(session)));
         } else if let Some(waiting) = self.waiting.get_mut(&id) {
             waiting.push(reply);
+        } else if let Some(waiting) = self.closing.get_mut(&id) {
+            waiting.push((request, reply));
         } else {
             self.waiting.insert(id.clone(), Vec::new());
             self.start(Some(id), reply, |host| host.resume(request));
@@ -231,16 +240,20 @@ impl SessionTableTask {
                     let _ = reply.send(started.clone());
                 }
             }
-            Ok(JobEnd::Closed(reply)) => {
+            Ok(JobEnd::Closed(id, reply)) => {
                 let _ = reply.send(());
+                for (request, reply) in self.closing.remove(&id).unwrap_or_default() {
+                    self.resume(id.clone(), request, reply);
+                }
             }
-            // The response is an error, because the reply was dropped.
-            Err(panic) => tracing::error!(%panic, "a session could not be closed"),
+            // The responses are errors, because the replies were dropped.
+            Err(panic) => tracing::error!(%panic, "a job of the server panicked"),
         }
     }
 
     /// Waits for the sessions that are being started, then closes all.
     async fn shut_down(&mut self) {
+        self.closing.clear();
         let ended = async {
             while let Some(ended) = self.jobs.join_next().await {
                 self.finish(ended);
