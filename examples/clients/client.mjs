@@ -61,6 +61,8 @@ async function chat(message) {
   }
 }
 
+const report = (error) => console.error(`${url}: ${error.cause?.code ?? error.message}`);
+
 let path, terminal;
 try {
   const id = session ?? (await (await send("/api/sessions", { workspacePath: process.cwd(), ...model })).json()).id;
@@ -69,8 +71,11 @@ try {
   console.log("session", id);
   terminal = createInterface({ input: process.stdin, output: process.stdout });
   terminal.on("close", () => process.exit());
-  for (;;) await chat(await terminal.question("> "));
+  for (;;) {
+    const message = await terminal.question("> ");
+    if (message.trim()) await chat(message).catch(report);
+  }
 } catch (error) {
-  console.error(`${url}: ${error.cause?.code ?? error.message}`);
+  report(error);
   process.exit(1);
 }

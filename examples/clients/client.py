@@ -54,16 +54,24 @@ def chat(message):
         if name == "agent_settled" or name == "snapshot" and data["runningSince"] is None:
             return print()
 
+def describe(error):
+    is_problem = getattr(error, "headers", {}).get("Content-Type") == "application/problem+json"
+    problem = json.load(error) if is_problem else {"title": getattr(error, "reason", error)}
+    return ": ".join([args.url] + [str(problem[field]) for field in ("title", "detail") if field in problem])
+
 try:
     session = args.session or json.load(send("/api/sessions", {"workspacePath": os.getcwd(), **model}))["id"]
     path = f"/api/sessions/{session}"
     resume()
     print("session", session)
     while True:
-        chat(input("> "))
+        message = input("> ")
+        try:
+            if message.strip():
+                chat(message)
+        except FAILED as error:
+            print(describe(error))
 except FAILED as error:
-    is_problem = getattr(error, "headers", {}).get("Content-Type") == "application/problem+json"
-    problem = json.load(error) if is_problem else {"title": getattr(error, "reason", error)}
-    sys.exit(": ".join([args.url] + [str(problem[field]) for field in ("title", "detail") if field in problem]))
+    sys.exit(describe(error))
 except (EOFError, KeyboardInterrupt):
     pass
