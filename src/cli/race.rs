@@ -16,7 +16,7 @@ use super::frontend::{FrontEnd, Stdio};
 use super::run_input::RunInput;
 use super::signals::SignalGuard;
 use super::start::{print_notices, start, wire};
-use super::stdout::{columns, fit, print_text};
+use super::stdout::{columns, fit_lines, print_text, stderr_columns};
 use crate::agent::AgentSession;
 use crate::agent::agents::{LaneState, Race, RaceError, RaceLane, RaceOptions, split_models};
 use crate::id::EntryId;
@@ -61,8 +61,7 @@ async fn race(agent: &AgentSession, arguments: &RaceArgs) -> Result<u8, CliFailu
     let lanes = race.lanes();
     progress.finish(&lanes);
     if !arguments.json {
-        let columns = columns();
-        print_text(&table(&lanes).lines().map(|line| fit(line, columns) + "\n").collect::<String>())?;
+        print_text(&fit_lines(&table(&lanes), columns()))?;
     }
     if !lanes.iter().any(|lane| lane.state == LaneState::Finished) {
         print_json(arguments, &lanes, None)?;
@@ -285,7 +284,7 @@ async fn pick(lanes: &[RaceLane], arguments: &RaceArgs) -> Result<Option<usize>,
         None if Stdio::from_process().stdin_is_terminal => {
             // The JSON is printed after the answer.
             if arguments.json {
-                stderr_line!("{}", table(lanes).trim_end());
+                stderr_line!("{}", fit_lines(&table(lanes), stderr_columns()).trim_end());
             }
             ask(lanes).await
         }

@@ -32,8 +32,22 @@ pub(super) fn ignore_broken_pipe(written: io::Result<()>) -> Result<(), CliFailu
 
 /// Returns the width of a line: the terminal's columns, or unlimited if stdout isn't a terminal.
 pub(super) fn columns() -> usize {
-    let size = io::stdout().is_terminal().then(crossterm::terminal::size).and_then(Result::ok);
+    terminal_columns(io::stdout().is_terminal())
+}
+
+/// Returns the width of a line on stderr, like [`columns`].
+pub(super) fn stderr_columns() -> usize {
+    terminal_columns(console::stderr_is_terminal())
+}
+
+fn terminal_columns(is_terminal: bool) -> usize {
+    let size = is_terminal.then(crossterm::terminal::size).and_then(Result::ok);
     size.map_or(usize::MAX, |(columns, _)| usize::from(columns).max(20))
+}
+
+/// Truncates each line to this many columns, with an ellipsis.
+pub(super) fn fit_lines(text: &str, columns: usize) -> String {
+    text.lines().map(|line| fit(line, columns) + "\n").collect()
 }
 
 /// Truncates a line to this many columns, with an ellipsis.
