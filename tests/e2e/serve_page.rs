@@ -206,7 +206,7 @@ fn serve_page_resumes_without_a_model_that_is_gone() {
     std::fs::remove_file(sandbox.home().join("script.jsonl")).unwrap();
     click(&mut browser, ".closed button", "Resume");
     browser.wait_for("session.isOpen && !find('.composer').hidden");
-    browser.wait_for("find('.problem').textContent.includes('no model is available for this session')");
+    browser.wait_for("find('.problem').textContent.includes('add a key or choose another model')");
 }
 
 #[test]

@@ -113,7 +113,8 @@ const composer = (() => {
       await tryChange(path, change);
     }
   };
-  const CHANGED_BY_OTHER = "Someone else has changed this message; yours is kept here.";
+  const CHANGED_BY_OTHER =
+    "Someone else has changed this message. Save again to replace it with your text, or Cancel to keep theirs.";
   // id of a queued message that is edited -> its row, the text field, its text before, and the server's item
   const edits = new Map();
   const edit = (row, item) => {
@@ -127,10 +128,14 @@ const composer = (() => {
     };
     const save = async () => {
       const before = known.before;
+      let unseen = null;
       const change = (items, queued) => {
         const current = queued.find(({ id }) => id === item.id)?.text ?? before;
         // The same text is there if an earlier attempt succeeded without a response.
-        if (![before, text.value].includes(current)) throw new RequestProblem(CHANGED_BY_OTHER, "edited");
+        if (![before, text.value].includes(current)) {
+          unseen = current;
+          throw new RequestProblem(CHANGED_BY_OTHER, "edited");
+        }
         const edited = items.find(({ id }) => id === item.id);
         // If it is delivered after this point, it is with this text.
         known.before = edited ? text.value : before;
@@ -138,7 +143,7 @@ const composer = (() => {
         return items;
       };
       if (await changeQueue(change)) end({ ...known.item, text: text.value });
-      else known.before = before;
+      else known.before = unseen ?? before;
     };
     edits.set(item.id, known);
     row.replaceChildren(text, button("Save", save, "primary"), button("Cancel", () => end(known.item)));
