@@ -202,7 +202,7 @@ fn demo_model_needs_choice_in_other_sessions() {
     let sandbox = with_session_of_another_model();
     let mut terminal = sandbox.open(&["-c"]);
     terminal.wait_for("Answer one.");
-    terminal.wait_for("no model is available for this session");
+    terminal.wait_for("add a key or choose another model");
     enter(&mut terminal, "go on please");
     terminal.wait_for("or store a key with `tiller login anthropic`");
     enter(&mut terminal, "/model demo/tour");
