@@ -130,14 +130,14 @@ impl AddAssign for Tokens {
     }
 }
 
-/// Formats `950`, `3.1k`, `48k`, `1.2M`.
+/// Formats `950`, `3.1k`, `48k`, `1.2M`, rounded.
 impl fmt::Display for Tokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             n @ 0..=999 => write!(f, "{n}"),
-            n @ 1_000..=9_999 => write!(f, "{}.{}k", n / 1_000, n % 1_000 / 100),
-            n @ 10_000..=999_999 => write!(f, "{}k", n / 1_000),
-            n => write!(f, "{}.{}M", n / 1_000_000, n % 1_000_000 / 100_000),
+            n @ 1_000..=9_949 => write!(f, "{:.1}k", n as f64 / 1e3),
+            n @ 9_950..=999_499 => write!(f, "{:.0}k", n as f64 / 1e3),
+            n => write!(f, "{:.1}M", n as f64 / 1e6),
         }
     }
 }
@@ -208,9 +208,11 @@ mod tests {
 
     #[test]
     fn tokens_are_displayed_short() {
-        let shown: Vec<_> =
-            [0, 950, 3_149, 48_200, 1_250_000].into_iter().map(|n| Tokens(n).to_string()).collect();
-        assert_eq!(shown, ["0", "950", "3.1k", "48k", "1.2M"]);
+        let shown: Vec<_> = [0, 950, 3_149, 8_192, 9_960, 48_700, 999_600, 1_250_001]
+            .into_iter()
+            .map(|n| Tokens(n).to_string())
+            .collect();
+        assert_eq!(shown, ["0", "950", "3.1k", "8.2k", "10k", "49k", "1.0M", "1.3M"]);
     }
 
     #[test]
