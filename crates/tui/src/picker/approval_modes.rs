@@ -5,7 +5,7 @@ use tiller_engine::ApprovalMode;
 /// A short description of a mode.
 pub(crate) const fn mode_about(mode: ApprovalMode) -> &'static str {
     match mode {
-        ApprovalMode::Ask => "commands need approval unless read-only/sandboxed",
+        ApprovalMode::Ask => "only safe commands run without approval",
         ApprovalMode::Auto => "only dangerous commands need approval",
         ApprovalMode::Plan => "read-only; the model presents a plan",
         ApprovalMode::ReadOnly => "commands and changes are denied",

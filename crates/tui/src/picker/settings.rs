@@ -240,7 +240,7 @@ mod tests {
         let shown: Vec<String> =
             items.iter().map(|item| format!("{}{} {}", item.lead, item.label, item.note)).collect();
         let expected = [
-            "  ask commands need approval unless read-only/sandboxed · default",
+            "  ask only safe commands run without approval · default",
             "● auto only dangerous commands need approval",
             "  plan read-only; the model presents a plan",
             "  read-only commands and changes are denied",
