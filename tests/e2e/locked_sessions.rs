@@ -1,5 +1,8 @@
 //! A second tiller process on a session that the first one has open.
 
+#[cfg(target_os = "linux")]
+use std::path::Path;
+
 use super::sandbox::Sandbox;
 use tiller_test_support::terminal::{Terminal, TerminalKey};
 
@@ -120,6 +123,22 @@ fn locked_session_can_be_attached_to() {
     let output = sandbox.run(&["--attach", &id]);
     assert_eq!(output.code, Some(2));
     assert!(output.err.contains("--attach needs the TUI"), "{}", output.err);
+}
+
+/// A command of a session could approve its own calls, or leave the sandbox.
+#[cfg(target_os = "linux")]
+#[test]
+fn locked_session_refuses_its_own_commands() {
+    if !Path::new("/usr/bin/script").exists() {
+        return eprintln!("SKIPPED: `script` is needed to give a command a terminal");
+    }
+    let sandbox = Sandbox::new();
+    let mut first = first(&sandbox);
+    let id = sandbox.log()[0]["id"].as_str().unwrap().to_owned();
+    let attach = format!("{} --attach {id}", env!("CARGO_BIN_EXE_tiller"));
+    first.send(&format!("! script -qec '{attach}' /dev/null </dev/null\r"));
+    first.wait_for("the connection to the session failed");
+    assert!(first.quit().success());
 }
 
 #[test]
