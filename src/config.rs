@@ -100,6 +100,17 @@ impl KeySource {
             Self::AuthFile => "the key in auth.json".to_owned(),
         }
     }
+
+    /// Returns the step that removes a provider's key from this source.
+    #[must_use]
+    pub fn removal_step(&self, provider: &str) -> String {
+        match self {
+            Self::ModelsFile => format!("remove `apiKey` of {provider} from models.json"),
+            Self::Variable => format!("unset {}", key_name(provider)),
+            Self::EnvFile(path) => format!("remove {} from {}", key_name(provider), path.display()),
+            Self::AuthFile => format!("run `tiller logout {provider}`"),
+        }
+    }
 }
 
 /// Configuration given by the caller.

@@ -122,9 +122,13 @@ impl Keyring<'_> {
         descriptor::names().chain(LOCAL_SERVERS.iter().map(|server| server.name)).map(holder).collect()
     }
 
+    /// Returns true if the command line has the provider's key.
+    fn is_flag(&self, config: &Config, provider: &str) -> bool {
+        config.settings.provider() == Some(provider) && self.arguments.model.api_key.is_some()
+    }
+
     fn origin(&self, config: &Config, provider: &str) -> CredentialOrigin {
-        let is_named = config.settings.provider() == Some(provider);
-        if is_named && self.arguments.model.api_key.is_some() {
+        if self.is_flag(config, provider) {
             return CredentialOrigin::External("--api-key".to_owned());
         }
         match config.key_source(provider) {
@@ -137,9 +141,7 @@ impl Keyring<'_> {
     /// Describes the source of a provider's key; `None` for a provider without a key that isn't in use.
     fn describe_key_source(&self, config: &Config, provider: &str, in_use: &str) -> Option<String> {
         Some(match config.key_source(provider) {
-            _ if self.origin(config, provider) == CredentialOrigin::External("--api-key".to_owned()) => {
-                "key from --api-key".to_owned()
-            }
+            _ if self.is_flag(config, provider) => "key from --api-key".to_owned(),
             Some(KeySource::ModelsFile) => "key from models.json".to_owned(),
             Some(KeySource::AuthFile) => "key from auth.json".to_owned(),
             Some(KeySource::Variable) => {
@@ -196,15 +198,14 @@ impl Keyring<'_> {
         let removed = remove_key(&path, name)?;
         let config = self.config()?;
         let path = path.display();
-        let origin = self.origin(&config, name);
         if removed == KeyRemoval::NotStored {
-            return Err(key_not_stored(name, origin, &path.to_string()));
+            return Err(self.key_not_stored(&config, name, &path.to_string()));
         }
         let change = self.connect(&config, name)?;
         let removed = format!("removed the key for {name} from {path}");
-        let (message, hint) = match (origin, &change) {
+        let (message, hint) = match (self.origin(&config, name), &change) {
             (CredentialOrigin::External(source), _) => {
-                (format!("{removed}, but {source} provides one"), Some(removal_hint(&source)))
+                (format!("{removed}, but {source} provides one"), self.removal_hint(&config, name))
             }
             (_, ProviderChange::Add(..)) => (format!("{removed}; its server needs no key"), None),
             (_, ProviderChange::Remove { .. }) => {
@@ -213,27 +214,28 @@ impl Keyring<'_> {
         };
         Ok(CredentialChange { change, message, hint })
     }
-}
 
-/// Returns the error for a key that can't be removed because it isn't stored.
-fn key_not_stored(name: &str, origin: CredentialOrigin, path: &str) -> CliFailure {
-    match origin {
-        CredentialOrigin::External(source) => {
-            CliFailure::usage(anyhow!("the key for {name} isn't stored in {path}; it comes from {source}"))
-                .hint(removal_hint(&source))
-        }
-        CredentialOrigin::Stored | CredentialOrigin::Missing => {
-            CliFailure::usage(anyhow!("no key for {name} is stored in {path}"))
-        }
+    /// Returns the error for a key that can't be removed because it isn't stored.
+    fn key_not_stored(&self, config: &Config, name: &str, path: &str) -> CliFailure {
+        let failure = match self.origin(config, name) {
+            CredentialOrigin::External(source) => {
+                anyhow!("the key for {name} isn't stored in {path}; it comes from {source}")
+            }
+            CredentialOrigin::Stored | CredentialOrigin::Missing => {
+                anyhow!("no key for {name} is stored in {path}")
+            }
+        };
+        let hint = self.removal_hint(config, name);
+        hint.into_iter().fold(CliFailure::usage(failure), CliFailure::hint)
     }
-}
 
-/// Returns the hint for a key that tiller didn't store.
-fn removal_hint(source: &str) -> String {
-    match source.split_once(" in ") {
-        Some((variable, file)) => format!("remove {variable} from {file} and restart tiller"),
-        None if source.starts_with('-') => format!("restart tiller without {source}"),
-        None => format!("unset {source} and restart tiller"),
+    /// Returns the hint for a provider's key, if there is one.
+    fn removal_hint(&self, config: &Config, provider: &str) -> Option<String> {
+        if self.is_flag(config, provider) {
+            return Some("restart tiller without --api-key".to_owned());
+        }
+        let step = config.key_source(provider)?.removal_step(provider);
+        Some(format!("{step} and restart tiller"))
     }
 }
 
