@@ -45,9 +45,9 @@ fn truncate_call(call: &str) -> String {
     }
 }
 
-/// Returns true if an answer counts as a turn. A request that failed or wasn't sent has none.
+/// Returns true if an answer counts as a turn. A request that failed, was stopped or wasn't sent has none.
 pub(super) fn is_turn(answer: &AssistantMessage) -> bool {
-    answer.stop_reason != StopReason::Error
+    !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted)
 }
 
 impl AgentActivity {

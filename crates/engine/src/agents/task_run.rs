@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use tiller_core::background_job::CommandJob;
 use tiller_core::delegated_task::{DelegatedTask, DelegatedTaskEnd, LaneResult};
+use tiller_core::event::EventKind;
 use tiller_core::id::{CallId, SessionId};
 use tiller_core::unit::UnixMs;
 use tiller_session::{Graft, ModelUsage};
@@ -109,7 +110,8 @@ impl TaskRun {
         &self.id
     }
 
-    /// Runs the agent on a prompt. Calls `show` with the agent's activity each second and at the end.
+    /// Runs the agent on a prompt. Calls `show` with the agent's activity after each answer, each second and at the
+    /// end.
     pub(super) async fn work(
         &self,
         prompt: String,
@@ -123,7 +125,12 @@ impl TaskRun {
             tokio::select! {
                 outcome = &mut answer => break outcome,
                 event = events.next() => match event {
-                    Some(Ok(event)) => activity.update(&event.kind),
+                    Some(Ok(event)) => {
+                        activity.update(&event.kind);
+                        if matches!(event.kind, EventKind::MessageEnd { .. }) {
+                            show(&activity, since, SystemTime::now().into());
+                        }
+                    }
                     // The activity counts on without the missed events; the log has them.
                     Some(Err(_)) => {
                         let snapshot = self.agent.session().snapshot().await;
@@ -263,6 +270,8 @@ impl EndGuard {
             // The session may already be closed.
             let _ = work.session.end_task().await;
             let _ = work.session.settled().await;
+            // The usage of the agent's own agents is part of its usage.
+            let _ = work.session.stop_agents().await;
             let changes = work.end(&above, end).await;
             if let Err(error) = &changes {
                 tracing::warn!(%error, "an agent's worktree remains");

@@ -1274,6 +1274,31 @@ async fn limits_count_the_logs_before_an_agent_is_opened() {
 }
 
 #[tokio::test]
+async fn aborted_agents_of_agents_add_their_cost() {
+    let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
+    let scripts = vec![
+        ("main", vec![delegate("helper"), text_answer("ok")]),
+        ("helper", vec![dear_call(delegate("other")), text_answer("helped")]),
+        ("other", vec![dear_call(call("list_agents", json!({}))), hanging]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.agent.prompt("go", PromptOptions::default()).await.unwrap();
+    stage
+        .event(|event| match event {
+            EventKind::AgentEvent { name, event, .. } => {
+                (name == "other" && matches!(event.kind, EventKind::ToolExecutionEnd { .. })).then_some(())
+            }
+            _ => None,
+        })
+        .await;
+    stage.agent.abort().await.unwrap();
+    stage.agents_have_ended().await;
+    assert_eq!(stage.agent.reader().usage().cost.total, Usd(2.0));
+    let result = stage.result();
+    assert!(result.contains("was stopped after 1 turn, 1.0M tokens, $1.00"), "{result}");
+}
+
+#[tokio::test]
 async fn agents_of_agents_add_their_cost_once() {
     let scripts = vec![
         ("main", vec![delegate("helper"), text_answer("ok")]),
