@@ -18,6 +18,7 @@ use super::link::ChildDelegation;
 use super::owned_worktree::OwnedWorktree;
 use super::parent::ParentSession;
 use super::spec::AgentSpec;
+use super::task_record::TaskRecord;
 use super::tool_selection::ToolSelection;
 use super::usage_limits::UsageScope;
 use crate::approval_strictness::stricter;
@@ -63,10 +64,10 @@ impl ParentSession {
     pub(super) async fn task_worktree(
         &self,
         stem: &str,
-        earlier: Option<&TaskWorktree>,
+        earlier: Option<&TaskRecord>,
         isolation: Isolation,
     ) -> Result<Option<OwnedWorktree>, String> {
-        match (earlier, isolation) {
+        match (earlier.filter(|task| task.start.worktree.is_some()), isolation) {
             (Some(earlier), _) => self.reopen_worktree(earlier).await.map(Some).map_err(|error| {
                 format!("it can't continue in its worktree: {error}; delegate the task to a new agent")
             }),
@@ -89,15 +90,16 @@ impl ParentSession {
     }
 
     /// Opens the worktree in which an agent has worked before.
-    pub(super) async fn reopen_worktree(&self, before: &TaskWorktree) -> Result<OwnedWorktree, String> {
-        let worktree = self.find_worktree(before).await?;
-        worktree.ok_or_else(|| WorktreeError::NoBranch(before.branch.clone()).to_string())
+    pub(super) async fn reopen_worktree(&self, task: &TaskRecord) -> Result<OwnedWorktree, String> {
+        let worktree = self.find_worktree(task).await?;
+        let branch = task.start.worktree.as_ref().map(|worktree| worktree.branch.clone());
+        worktree.ok_or_else(|| WorktreeError::NoBranch(branch.unwrap_or_default()).to_string())
     }
 
     /// Opens the worktree in which an agent has worked before, unless its branch is gone.
-    pub(super) async fn find_worktree(&self, before: &TaskWorktree) -> Result<Option<OwnedWorktree>, String> {
+    pub(super) async fn find_worktree(&self, task: &TaskRecord) -> Result<Option<OwnedWorktree>, String> {
         self.check_worktree_mode()?;
-        let TaskWorktree { branch, base, .. } = before;
+        let Some(TaskWorktree { branch, base, .. }) = task.kept_worktree() else { return Ok(None) };
         match Worktree::reopen(self.manager.cwd(), branch, base, &self.runner).await {
             Ok(worktree) => Ok(Some(OwnedWorktree::new(worktree))),
             Err(WorktreeError::NoBranch(_)) => Ok(None),

@@ -241,12 +241,11 @@ impl Delegator {
         };
         let delegation =
             self.link.child_delegation(&spec.name).ok_or_else(|| "this session can't delegate".to_owned())?;
-        let earlier_worktree = resumed.as_ref().and_then(|task| task.start.worktree.clone());
         let isolation = match task.isolation {
             Isolation::None => spec.isolation,
             Isolation::Worktree => Isolation::Worktree,
         };
-        let worktree = parent.task_worktree(&spec.name, earlier_worktree.as_ref(), isolation).await?;
+        let worktree = parent.task_worktree(&spec.name, resumed.as_ref(), isolation).await?;
         let conversation = resumed
             .and_then(|task| task.start.path)
             .map_or(ConversationStart::New, ConversationStart::Resumed);

@@ -44,12 +44,9 @@ impl EarlierLane {
         parent: &ParentSession,
         task: Option<&TaskRecord>,
     ) -> Result<Option<Self>, String> {
-        let Some(TaskRecord { start, .. }) = task else { return Ok(None) };
-        let (Some(path), Some(worktree)) = (&start.path, &start.worktree) else { return Ok(None) };
-        if !path.exists() {
-            return Ok(None);
-        }
-        let worktree = parent.find_worktree(worktree).await?;
+        let Some(task) = task else { return Ok(None) };
+        let Some(path) = task.start.path.as_ref().filter(|path| path.exists()) else { return Ok(None) };
+        let worktree = parent.find_worktree(task).await?;
         Ok(worktree.map(|worktree| Self { path: path.clone(), worktree }))
     }
 }

@@ -53,8 +53,8 @@ impl AgentRegistry {
             session => return Ok(OpenedAgent { session: session?, notices: Vec::new() }),
         }
         let task = above.agent_tasks().await?.into_iter().find(|task| task.start.agent_id == id);
-        let DelegatedTask { name, path, worktree, lane, .. } =
-            task.ok_or(AgentError::NotFound("agent with that id"))?.start;
+        let task = task.ok_or(AgentError::NotFound("agent with that id"))?;
+        let DelegatedTask { name, path, lane, .. } = task.start.clone();
         let path = path.ok_or(AgentError::NotFound("log of that agent: it was in memory"))?;
         let above = above.downgrade();
         above.send(|reply| DriverCommand::Delegation(DelegationCommand::EndInterrupted { reply })).await?;
@@ -62,9 +62,9 @@ impl AgentRegistry {
         let spec = self.find(&name, parent.resources.agents());
         let mut spec = spec.unwrap_or_else(|| AgentSpec::new(name, "", ""));
         let mut without_worktree = None;
-        let worktree = match &worktree {
+        let worktree = match &task.start.worktree {
             None => None,
-            Some(earlier) => match parent.reopen_worktree(earlier).await {
+            Some(_) => match parent.reopen_worktree(&task).await {
                 Ok(worktree) => Some(worktree),
                 Err(error) => {
                     // In the working directory, the agent would change files that its conversation isn't

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tiller_core::delegated_task::{
-    BackgroundCall, BackgroundCallEnd, BackgroundTask, DelegatedTask, DelegatedTaskEnd,
+    BackgroundCall, BackgroundCallEnd, BackgroundTask, DelegatedTask, DelegatedTaskEnd, TaskWorktree,
 };
 use tiller_core::id::{CallId, SessionId};
 use tiller_core::unit::UnixMs;
@@ -28,6 +28,13 @@ pub struct TaskRecord {
 }
 
 impl TaskRecord {
+    /// Returns the agent's worktree, unless it was removed with its branch because there were no changes: the name of
+    /// the branch may be another agent's now.
+    pub(super) fn kept_worktree(&self) -> Option<&TaskWorktree> {
+        let is_removed = self.end.as_ref().is_some_and(|end| end.branch.is_none());
+        self.start.worktree.as_ref().filter(|_| !is_removed)
+    }
+
     /// Returns the worktree if it is still there: its changes aren't on the branch yet.
     pub(super) fn leftover_worktree(&self) -> Option<PathBuf> {
         let dir = self.start.worktree.as_ref()?.dir.as_ref()?;

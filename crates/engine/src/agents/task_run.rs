@@ -225,8 +225,13 @@ impl OpenWork {
         above: &WeakSession,
         mut end: DelegatedTaskEnd,
     ) -> Result<Option<WorktreeChanges>, String> {
+        let branch = self.worktree.as_ref().and_then(OwnedWorktree::describe).map(|worktree| worktree.branch);
         let changes = self.remove_worktree().await;
-        end.branch = changes.as_ref().ok().cloned().flatten().and_then(|changes| changes.branch);
+        end.branch = match &changes {
+            Ok(changes) => changes.as_ref().and_then(|changes| changes.branch.clone()),
+            // The worktree is kept.
+            Err(_) => branch,
+        };
         let usage = usage_since(&self.before, self.used.take().unwrap_or_default());
         let (graft, result) = self.lane.take().map(|lane| (lane.graft, lane.result)).unzip();
         end.lane = result;

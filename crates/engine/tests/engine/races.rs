@@ -9,7 +9,7 @@ use tiller_core::message::Usage;
 use tiller_engine::SessionBuilder;
 use tiller_engine::agents::{
     AgentRegistry, AgentSpec, Delegation, DelegationLimits, Isolation, LaneState, Race, RaceError, RaceLane,
-    RaceOptions,
+    RaceOptions, TaskRecord,
 };
 use tiller_provider::ModelFacts;
 use tiller_tools::policy::ApprovalMode;
@@ -339,7 +339,7 @@ async fn race_that_is_left_is_found_and_resumed() {
     race.resume().await.unwrap();
     while tokio::time::timeout(TIMEOUT, race.changed()).await.expect("a lane doesn't end") {}
     let lanes = race.lanes();
-    assert_eq!(summary(&lanes[1]), (LaneState::Finished, "passed", "1 file, +1 −0".to_owned(), 4));
+    assert_eq!(summary(&lanes[1]), (LaneState::Finished, "passed", "1 file, +1 −0".to_owned(), 3));
     assert_eq!(lanes[1].activity.tokens, Tokens(110));
     assert_eq!(fixture.agent.stats().await.unwrap().session.usage.output, Tokens(111));
 
@@ -594,6 +594,27 @@ async fn agent_that_is_opened_goes_on_in_its_worktree() {
     assert_eq!(git(&fixture.path(""), &["show", "tiller/left-1:a.txt"]), "whole\n");
     git(&fixture.path(""), &["branch", "--quiet", "-D", "tiller/left-1"]);
     let opened = fixture.agent.open_agent(task.start.agent_id.clone()).await.unwrap();
+    let expected = "the branch tiller/left-1 is gone; without its worktree, the agent is read-only";
+    assert_eq!(opened.notices.last().unwrap(), expected);
+}
+
+#[tokio::test]
+async fn agent_without_changes_does_not_get_the_branch_of_the_next_one() {
+    let spawn = |task: &str| {
+        let tasks = json!([{ "agent": "left", "task": task }]);
+        call("spawn_agents", json!({ "tasks": tasks, "isolation": "worktree" }))
+    };
+    let nothing = ScriptedAnswer { when: Some("Look.".to_owned()), ..text_answer("Nothing to do.") };
+    let fixture = Fixture::new(vec![
+        ("main", vec![spawn("Look."), spawn("Write."), text_answer("Thanks.")]),
+        ("left", vec![nothing, write("a.txt", "left\n"), text_answer("Done.")]),
+    ]);
+    fixture.run("Go.").await;
+    let [first, second] = &fixture.agent.agent_tasks().await.unwrap()[..] else { panic!("two tasks") };
+    let branch = |task: &TaskRecord| task.start.worktree.as_ref().unwrap().branch.clone();
+    assert_eq!((branch(first), branch(second)), ("tiller/left-1".into(), "tiller/left-1".into()));
+    assert_eq!(git(&fixture.path(""), &["show", "tiller/left-1:a.txt"]), "left\n");
+    let opened = fixture.agent.open_agent(first.start.agent_id.clone()).await.unwrap();
     let expected = "the branch tiller/left-1 is gone; without its worktree, the agent is read-only";
     assert_eq!(opened.notices.last().unwrap(), expected);
 }
