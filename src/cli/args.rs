@@ -47,8 +47,8 @@ pub(super) struct PrintArgs {
     /// Run one prompt and print the answer to stdout (implied unless stdout is a terminal)
     #[arg(short, long)]
     pub(super) print: bool,
-    /// Output format: the answer, every event as a JSON line, or JSON-lines RPC on stdin and stdout (implies
-    /// -p)
+    /// Output format: the answer, every event as a JSON line, or JSON-lines RPC on stdin and stdout (text and
+    /// json imply -p)
     #[arg(long, value_enum)]
     pub(super) mode: Option<PrintMode>,
     /// With --mode rpc: the client answers approval requests
@@ -145,8 +145,8 @@ pub(super) struct AgentArgs {
     /// Approve every call that needs approval, except access to hosts on your local network
     #[arg(short, long)]
     pub(super) yes: bool,
-    /// Sandbox for the model's commands: `workspace` limits writes to the workspace, `read-only` to temporary
-    /// directories, `off` disables it
+    /// Sandbox for the model's commands: `workspace` limits writes to the workspace, temporary directories and
+    /// caches, `read-only` to temporary directories, `off` disables it
     #[arg(long, value_enum, value_name = "MODE")]
     pub(super) sandbox: Option<SandboxChoice>,
     /// Replace the system prompt
@@ -236,7 +236,7 @@ pub(super) enum PolicyCommand {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AgentsCommand {
-    /// List the project's, your own and the built-in agents, with their files
+    /// List project, user and built-in agents and the files that define them
     List {
         /// Print JSON
         #[arg(long)]
@@ -274,7 +274,7 @@ fn parse_days(text: &str) -> Result<u16, &'static str> {
 
 #[derive(Clone, Debug, Args)]
 pub(super) struct RaceArgs {
-    /// The prompt
+    /// The prompt (required unless --resume is given)
     #[arg(required_unless_present = "resume_race")]
     pub(super) prompt: Option<String>,
     /// Resume an interrupted race, or one with no result picked yet. Uses this directory's most
@@ -287,7 +287,7 @@ pub(super) struct RaceArgs {
     /// One lane for each of these models, separated by commas
     #[arg(long, value_name = "A,B")]
     pub(super) models: Option<String>,
-    /// Shell command that checks each result in its worktree; exit status 0 means passed
+    /// Shell command that checks each result in its worktree; exit code 0 means passed
     #[arg(long, value_name = "COMMAND")]
     pub(super) check: Option<String>,
     /// Continue from this entry instead of the end of the current branch
@@ -322,7 +322,7 @@ pub(super) enum CliCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Check the installation, keys, sandbox, terminal and MCP servers; exits with status 1 if something is broken
+    /// Check the installation, keys, sandbox, terminal and MCP servers; exit code 1 if something is broken
     Doctor {
         /// Print JSON
         #[arg(long)]
