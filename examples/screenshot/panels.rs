@@ -31,7 +31,7 @@ pub(crate) fn models(program: &Path) -> anyhow::Result<String> {
     project.write("tiller/.env", "ANTHROPIC_API_KEY=not-a-key\n")?;
     let mut terminal =
         project.open(program, Size(116, 24), (&[text_answer("Done.")], &["--name", "fix-crlf"]))?;
-    terminal.wait_for("Type what you want done");
+    terminal.wait_for("Describe a task");
     enter(&mut terminal, "/model");
     terminal.wait_for("needs OPENAI_API_KEY");
     terminal.send("5-5");
@@ -64,7 +64,7 @@ pub(crate) fn sessions(program: &Path) -> anyhow::Result<String> {
     for (name, prompt, answer) in conversations {
         let arguments: &[&str] = if name.is_empty() { &[] } else { &["--name", name] };
         let mut terminal = project.open(program, Size(116, 24), (&[text_answer(answer)], arguments))?;
-        terminal.wait_for("Type what you want done");
+        terminal.wait_for("Describe a task");
         say(&mut terminal, prompt, answer.rsplit(' ').next().unwrap_or_default());
         quit(terminal)?;
     }

@@ -67,9 +67,9 @@ pub enum SettingKind {
         /// Maximum.
         max: f64,
     },
-    /// Names separated by commas, or unset.
+    /// A comma-separated list, or unset.
     List,
-    /// Names separated by commas; off is an empty list, on is unset.
+    /// A comma-separated list; off is an empty list, on is unset.
     ListOrSwitch,
 }
 
@@ -193,8 +193,8 @@ impl fmt::Display for SettingKind {
             Self::Choice(words) => write!(f, "one of {}", words.join(", ")),
             Self::Count { min, max } => write!(f, "a whole number from {min} to {max}"),
             Self::Number { min, max } => write!(f, "a number from {min} to {max}"),
-            Self::List => f.write_str("names separated by commas"),
-            Self::ListOrSwitch => f.write_str("on, off, or names separated by commas"),
+            Self::List => f.write_str("a comma-separated list"),
+            Self::ListOrSwitch => f.write_str("on, off, or a comma-separated list"),
         }
     }
 }

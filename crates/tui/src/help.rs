@@ -34,7 +34,7 @@ const ESSENTIAL_KEYS: [(&[K], &str); 15] = [
 /// The page of `/help`: prompt syntax, the most important keys, commands.
 pub(super) fn page(keymap: &Keymap, agents: &[AgentCommand]) -> Vec<Line> {
     let mut lines = vec![
-        heading("Type what you want done."),
+        heading("Describe a task."),
         row("!COMMAND", "run it in the shell; the model sees the output"),
         row("!!COMMAND", "run it in the shell; the model doesn't see it"),
         row("/", "a command, a template or a skill"),

@@ -17,7 +17,7 @@ use crate::text::age;
 /// The placeholder in an empty editor until the first message.
 pub(super) fn placeholder(view: &ViewContext<'_>) -> Option<String> {
     let help = view.key_of(KeyCommand::Help);
-    let text = format!("Type what you want done · / commands · @ files · ! shell · {help} help");
+    let text = format!("Describe a task · / commands · @ files · ! shell · {help} help");
     view.focus.is_start_screen.then_some(text)
 }
 

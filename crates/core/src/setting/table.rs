@@ -63,7 +63,7 @@ table! {
     THINKING, thinking: ThinkingLevel = "thinking", ThinkingLevel::KIND, "off";
     /// Sampling temperature; unset: the provider's default.
     TEMPERATURE, temperature: Option<f64> = "temperature", SettingKind::Number { min: 0.0, max: 2.0 }, "";
-    /// Maximum tokens per answer, thinking included, capped at the model's own limit; unset: that limit, at most
+    /// Maximum tokens per answer, including thinking, capped at the model's own limit; unset: that limit, at most
     /// 32,000.
     MAX_TOKENS, max_tokens: Option<u64> = "max_tokens", SettingKind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_TOKENS"];
     /// Approval mode: `ask` requires approval for commands that are neither read-only nor sandboxed, `auto` only
@@ -103,7 +103,7 @@ table! {
     STEERING_MODE, steering_mode: DeliveryMode = "steering_mode", DeliveryMode::KIND, "all";
     /// Deliver waiting follow-up messages all together or one at a time.
     FOLLOW_UP_MODE, follow_up_mode: DeliveryMode = "follow_up_mode", DeliveryMode::KIND, "one-at-a-time";
-    /// Run consecutive calls of read-only tools in parallel.
+    /// Run consecutive calls to read-only tools in parallel.
     PARALLEL_TOOLS, parallel_tools: Switch = "parallel_tools", Switch::KIND, "on";
     /// Retry requests that failed with a transient error.
     RETRY_ENABLED, retry_enabled: Switch = "retry.enabled", Switch::KIND, "on";
@@ -116,16 +116,16 @@ table! {
     /// Timeout in seconds for the first byte of a response and between content chunks (pings don't count); unset: 300,
     /// or 900 for a server on this machine or the local network.
     REQUEST_FIRST_BYTE_S, request_first_byte_s: Option<u64> = "request.first_byte_s", SettingKind::Count { min: 1, max: 86_400 }, "";
-    /// Seconds without any data (pings count as data) after which an answer counts as interrupted.
+    /// Seconds without any data (pings count as data) after which an answer is treated as interrupted.
     REQUEST_STALL_S, request_stall_s: u64 = "request.stall_s", SettingKind::Count { min: 1, max: 86_400 }, "120";
     /// Look for model servers on this machine: Ollama, LM Studio, llama.cpp, vLLM. Explicitly configured servers are
     /// always queried.
     LOCAL_SERVERS, local_servers: Switch = "local_servers", Switch::KIND, "on", scope SettingScope::User;
     /// PEM file of certificates to trust for provider connections, in addition to the system's.
     REQUEST_CA_FILE, request_ca_file: Option<&str> = "request.ca_file", SettingKind::Text, "", scope SettingScope::User;
-    /// Seconds after which a command of the bash tool is stopped, unless the call requests more.
+    /// Default timeout for bash tool commands, in seconds; a call can request a longer one.
     BASH_TIMEOUT_S, bash_timeout_s: u64 = "bash.timeout_s", SettingKind::Count { min: 1, max: 86_400 }, "120";
-    /// Maximum seconds that a call of the bash tool may request.
+    /// Longest timeout, in seconds, that a bash call can request.
     BASH_MAX_TIMEOUT_S, bash_max_timeout_s: u64 = "bash.max_timeout_s", SettingKind::Count { min: 1, max: 86_400 }, "600";
     /// Shell for commands: an absolute path, or a name on PATH; unset: bash, else sh.
     BASH_SHELL, bash_shell: Option<&str> = "bash.shell", SettingKind::Text, "", scope SettingScope::User;

@@ -20,7 +20,7 @@ pub(crate) const fn mode_effects(mode: ApprovalMode) -> [(&'static str, &'static
             reading,
             ("editing", "allowed here; needs approval in .git, startup and credential files"),
             ("commands", "need approval, except read-only ones, sandboxed ones and those you allowed"),
-            ("dangerous", "need approval, with the reason"),
+            ("dangerous", "need approval; the prompt shows why"),
         ],
         ApprovalMode::Auto => [
             reading,
@@ -36,7 +36,7 @@ pub(crate) const fn mode_effects(mode: ApprovalMode) -> [(&'static str, &'static
         ],
         ApprovalMode::ReadOnly => [
             ("reading", "allowed here; denied elsewhere"),
-            ("editing", "denied; the model gets the reason"),
+            ("editing", "denied; the model is told why"),
             ("commands", "denied"),
             ("dangerous", "denied"),
         ],

@@ -64,14 +64,14 @@ fn banner_follows_model_change() {
 fn banner_ends_with_first_message() {
     let mut harness = fresh(80, 24);
     harness.app.transcript.notice(crate::block::notice_level::NoticeLevel::Warning, "a notice", None);
-    assert!(harness.screen().contains("Type what you want done"), "{}", harness.screen());
+    assert!(harness.screen().contains("Describe a task"), "{}", harness.screen());
     harness.type_text("h");
-    assert!(!harness.screen().contains("Type what you want done"), "{}", harness.screen());
+    assert!(!harness.screen().contains("Describe a task"), "{}", harness.screen());
     harness.control('u');
     harness.user("hello");
     let screen = harness.screen();
     assert!(!screen.contains("tiller 0.1.0") && !screen.contains("previous"), "{screen}");
-    assert!(!screen.contains("Type what you want done"), "{screen}");
+    assert!(!screen.contains("Describe a task"), "{screen}");
     assert!(screen.contains("a notice"), "{screen}");
 }
 

@@ -63,12 +63,12 @@ pub(super) const SETTINGS: KeySequence = KeySequence {
         Wait(Has("── help")),
         press("leave_page", "enter", &[Lacks("── help")]),
         Type("?"),
-        Wait(Has("Type what you want done.")),
+        Wait(Has("Describe a task.")),
         press("find_in_page", "/", &[Has("─ / · ")]),
         Type("hotkeys"),
-        Wait(Lacks("Type what you want done.")),
+        Wait(Lacks("Describe a task.")),
         Type("\x1b"),
-        Wait(Has("Type what you want done.")),
+        Wait(Has("Describe a task.")),
     ],
 };
 
