@@ -130,7 +130,7 @@ pub(super) fn load(path: &Path, environment: &Environment) -> Result<UserModels,
     let file: Value = match serde_json::from_str(&read(path)?) {
         Ok(file) => file,
         Err(error) => {
-            models.warnings.push(format!("{}; it is ignored", ConfigError::not_json(path, &error)));
+            models.warnings.push(format!("ignoring {}", ConfigError::not_json(path, &error)));
             return Ok(models);
         }
     };

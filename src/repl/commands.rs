@@ -105,7 +105,7 @@ async fn reload(agent: &AgentSession, rules: Option<&RuleStore>) -> Result<Strin
 /// Formats an error with its hint.
 pub(super) fn error_text(error: &AgentError) -> String {
     match error {
-        AgentError::Running => "not possible while the agent is running; /stop stops it".to_owned(),
+        AgentError::Running => "can't do that while the agent is running; /stop stops it".to_owned(),
         AgentError::Summarizing => "a summary is being written; /stop stops it".to_owned(),
         AgentError::Session(refused) => match refused.hint() {
             Some(hint) => format!("{}\n  hint: {hint}", chain(error)),

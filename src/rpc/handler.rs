@@ -54,7 +54,7 @@ impl HandlerError {
     fn text(&self) -> String {
         match self {
             Self::Agent(AgentError::Running) => {
-                "not possible while the agent is running; `abort` stops it".to_owned()
+                "can't do that while the agent is running; `abort` stops it".to_owned()
             }
             Self::Agent(AgentError::Busy) => {
                 "the agent is running; set `streamingBehavior` to `steer` or `followUp`".to_owned()

@@ -39,7 +39,7 @@ fn doctor_names_ignored_files() {
     let output = sandbox.run(&["doctor"]);
     let problem = "broken.md: agent ignored: no front matter; it needs at least `description`";
     assert!(output.out.contains("– configuration") && output.out.contains(problem), "{}", output.out);
-    let problem = "keybindings.json, line 1: h is needed for typing; `help` stays on ?";
+    let problem = "keybindings.json, line 1: h is needed for typing; keeping `?` for `help`";
     let line = format!("\n{:17}{problem}\n", "");
     assert!(output.out.contains(&line), "each problem has its line: {}", output.out);
 }

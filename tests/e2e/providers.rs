@@ -109,7 +109,7 @@ fn server_of_models_file_without_address_is_reported() {
     write_models(&sandbox, &json!({ "work": { "apiKey": "k", "models": [{ "id": "coder" }] } }));
     let output = sandbox.run(&["-p", "--model", "work/coder", "hello"]);
     assert_eq!(output.code, Some(2));
-    assert!(output.err.contains("`baseUrl` is missing from models.json"), "{}", output.err);
+    assert!(output.err.contains("models.json has no `baseUrl` for it"), "{}", output.err);
 }
 
 #[test]
@@ -117,10 +117,12 @@ fn broken_models_file_is_reported_with_the_unknown_model() {
     let sandbox = Sandbox::new();
     let dir = sandbox.home().join("tiller");
     fs::create_dir_all(&dir).unwrap();
-    fs::write(dir.join("models.json"), "{").unwrap();
+    let models = dir.join("models.json");
+    fs::write(&models, "{").unwrap();
     let output = sandbox.run(&["-p", "--model", "x/a", "hello"]);
     assert_eq!(output.code, Some(2));
-    assert!(output.err.contains("models.json, line 1: invalid JSON: unexpected end of file; it is ignored"));
+    let ignored = format!("ignoring {}, line 1: invalid JSON: unexpected end of file", models.display());
+    assert!(output.err.contains(&ignored), "{}", output.err);
     assert!(output.err.contains("no API key for"), "{}", output.err);
 }
 

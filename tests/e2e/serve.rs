@@ -336,7 +336,7 @@ fn serve_attached_terminal_survives_a_restart() {
     terminal.send("first\r");
     terminal.wait_for_answer("One.");
     terminal.send("/new\r");
-    terminal.wait_for("not possible while attached");
+    terminal.wait_for("can't do that while attached");
     // The refused line is still there.
     terminal.send("\u{15}");
 

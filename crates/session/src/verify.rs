@@ -171,7 +171,7 @@ impl Checker {
             );
         }
         if let Some(problem) = body::header_type_error(bytes) {
-            self.findings.error(location, format!("{problem}; it is ignored"));
+            self.findings.error(location, format!("ignoring {problem}"));
         }
         let timestamp = body::key_value(bytes, "timestamp").unwrap_or_default();
         self.check_timestamp(location, Some(&timestamp).filter(|timestamp| !timestamp.is_null()));
@@ -337,7 +337,7 @@ impl Checker {
             self.findings.error(location, format!("invalid usage: {problem}; its cost is not counted"));
         }
         if let Some(problem) = body::entry_type_error(line.bytes).filter(|_| read.body.is_ok()) {
-            self.findings.error(location, format!("{problem}; it is ignored"));
+            self.findings.error(location, format!("ignoring {problem}"));
         }
         match read.body {
             Ok(_) if head.kind == EntryKind::Unknown => {

@@ -134,7 +134,10 @@ mod tests {
     fn hotkeys_problems_first_and_changes_marked() {
         let keymap = Keymap::parse(r#"{"suspend": "f9", "help": [], "quit": "q"}"#, "keybindings.json");
         let lines = texts(&keys(&keymap));
-        assert_eq!(lines[0], "! keybindings.json, line 1: q is needed for typing; `quit` stays on ctrl+d");
+        assert_eq!(
+            lines[0],
+            "! keybindings.json, line 1: q is needed for typing; keeping `ctrl+d` for `quit`"
+        );
         assert!(lines.contains(&"f9 *  suspend tiller (yours)suspend".to_owned()), "{lines:?}");
         assert!(lines.iter().any(|line| line.starts_with("no key *")), "{lines:?}");
         assert!(lines.iter().any(|line| line == "In the editor"));

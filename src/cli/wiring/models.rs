@@ -163,7 +163,7 @@ pub(in crate::cli) fn connect_provider(
         message,
         hint: None,
     };
-    let incomplete = |field: &str| misconfigured(format!("`{field}` is missing from models.json"));
+    let incomplete = |field: &str| misconfigured(format!("models.json has no `{field}` for it"));
     let has_key = has_flag_key(arguments, config, name) || config.key_source(name).is_some();
     let problem = config.user_provider(name).and_then(|user| user.problem.as_ref());
     if let Some(problem) = problem.filter(|it| !has_key || matches!(it, ProviderProblem::Invalid(_))) {

@@ -398,7 +398,7 @@ fn keybindings_are_applied_and_conflicts_reported() {
     let file = config.join("keybindings.json");
     fs::write(&file, "{\n  \"pick_model\": \"ctrl+x\",\n  \"help\": \"h\"\n}").unwrap();
     let mut terminal = sandbox.open_scripted(&[HELLO], &[]);
-    terminal.wait_for("keybindings.json, line 3: h is needed for typing; `help` stays on ?");
+    terminal.wait_for("keybindings.json, line 3: h is needed for typing; keeping `?` for `help`");
     terminal.key(TerminalKey::Ctrl('x'));
     terminal.wait_for("── models");
     terminal.key(TerminalKey::Esc);

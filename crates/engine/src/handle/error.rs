@@ -17,10 +17,10 @@ pub enum AgentError {
     #[error("the queue is full ({0} messages); wait until some are delivered, or clear it")]
     QueueFull(usize),
     /// The command needs an idle agent.
-    #[error("not possible while the agent is running")]
+    #[error("can't do that while the agent is running")]
     Running,
     /// The command can't run while agents are working for the session.
-    #[error("not possible while agents are working for this session; stop them first")]
+    #[error("can't do that while agents are working for this session; stop them first")]
     AgentsAtWork,
     /// A user's shell command is running.
     #[error("a command is already running; wait for it, or abort it")]
@@ -61,8 +61,8 @@ pub enum AgentError {
     /// The session is the active one.
     #[error("this session is open; switch to another one first")]
     SessionOpen,
-    /// An agent's approval mode would be looser than its session's.
-    #[error("an agent's approval mode can't be looser than `{}`, the mode of its session", .0.name())]
+    /// An agent's approval mode would be more permissive than that of the session that started it.
+    #[error("an agent can't have a more permissive approval mode than the session that started it (`{}`)", .0.name())]
     LooserThanSession(ApprovalMode),
     /// The named item is not pending.
     #[error("there is no {0}")]
@@ -96,7 +96,7 @@ pub enum AgentError {
     #[error(transparent)]
     Compaction(#[from] CompactionError),
     /// A summary is in progress.
-    #[error("not possible while a summary is being generated; wait for it, or abort it")]
+    #[error("can't do that while a summary is being generated; wait for it, or abort it")]
     Summarizing,
     /// The process that has the session open refused the command.
     #[error("{message}")]
@@ -107,7 +107,7 @@ pub enum AgentError {
         hint: Option<String>,
     },
     /// The command isn't available in a session that another process has open.
-    #[error("not possible while attached: another tiller process has this session open")]
+    #[error("can't do that while attached: another tiller process has this session open")]
     OpenElsewhere,
     /// The connection to the process that has the session open is lost; it is being restored.
     #[error("not connected to the session; reconnecting")]

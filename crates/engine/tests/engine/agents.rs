@@ -1032,7 +1032,10 @@ async fn approval_mode_that_gets_stricter_reaches_agents_at_work() {
     let agents = stage.agent.running_agents().await.unwrap();
     let child = stage.agent.running_agent(agents[0].start.agent_id.clone()).await.unwrap();
     let error = child.set_approval(ApprovalMode::Auto).await.unwrap_err().to_string();
-    assert_eq!(error, "an agent's approval mode can't be looser than `ask`, the mode of its session");
+    assert_eq!(
+        error,
+        "an agent can't have a more permissive approval mode than the session that started it (`ask`)"
+    );
     stage.agent.set_approval(ApprovalMode::ReadOnly).await.unwrap();
     while child.state().await.unwrap().state.approval != "read-only" {
         tokio::task::yield_now().await;

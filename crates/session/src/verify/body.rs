@@ -89,7 +89,8 @@ fn type_error(object: &str, expected: &[(&str, ValueType)]) -> Option<String> {
     let keys: HashMap<Cow<'_, str>, &RawValue> = serde_json::from_str(object).ok()?;
     expected.iter().find_map(|(name, shape)| {
         let value = keys.get(*name).filter(|value| !shape.is_valid(value.get()))?;
-        Some(format!("optional key `{name}` is {}", value.get().chars().take(80).collect::<String>()))
+        let value: String = value.get().chars().take(80).collect();
+        Some(format!("optional key `{name}`: {value} has the wrong type"))
     })
 }
 
@@ -160,7 +161,10 @@ mod tests {
     fn type_error_wrong_type_is_named() {
         let of_header = |keys: &str| header_type_error(format!(r#"{{"type":"session",{keys}}}"#).as_bytes());
         assert_eq!(of_header(r#""cwd":"/x","parentSession":null,"more":7"#), None);
-        assert_eq!(of_header(r#""parentSession":7"#).as_deref(), Some("optional key `parentSession` is 7"));
+        assert_eq!(
+            of_header(r#""parentSession":7"#).as_deref(),
+            Some("optional key `parentSession`: 7 has the wrong type")
+        );
         let of_entry = |keys: &str| entry_type_error(format!(r#"{{"type":"x",{keys}}}"#).as_bytes());
         for valid in [
             r#""message":{"timestamp":-7,"isError":false,"errorMessage":"no"},"display":true"#,

@@ -287,7 +287,7 @@ fn verify_wrong_optional_key_is_ignored() {
     let (entries, findings) = checked(&path);
     assert_eq!(entries, 2);
     let expected = ["parentSession", "tillerQueueId"]
-        .map(|key| format!("error: optional key `{key}` is 7; it is ignored"));
+        .map(|key| format!("error: ignoring optional key `{key}`: 7 has the wrong type"));
     assert_eq!(findings.len(), 2, "{findings:?}");
     for (finding, expected) in findings.iter().zip(&expected) {
         assert!(finding.ends_with(expected), "{finding}");

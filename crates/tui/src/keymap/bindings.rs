@@ -187,7 +187,7 @@ fn fallback(row: usize) -> String {
     let row = &TABLE[row];
     match row.keys {
         [] => format!("`{}` still has no key", row.name),
-        keys => format!("`{}` stays on {}", row.name, keys.join(", ")),
+        keys => format!("keeping `{}` for `{}`", keys.join("`, `"), row.name),
     }
 }
 
@@ -247,11 +247,11 @@ mod tests {
             problems,
             [
                 "keybindings.json, line 2: unknown action `folow_up`; did you mean follow_up?",
-                "keybindings.json, line 3: `hyper+q`: unknown modifier `hyper`; use ctrl, alt, shift or super; `quit` stays on ctrl+d",
-                "keybindings.json, line 4: h is needed for typing; `help` stays on ?",
-                "keybindings.json, line 5: send takes a key or a list of keys; `send` stays on enter",
-                "keybindings.json, line 6: pick_model: ctrl+g is already bound to edit_elsewhere; `pick_model` stays on ctrl+l",
-                "keybindings.json, line 8: previous_model: ctrl+x is already bound to next_model; `previous_model` stays on ctrl+shift+p",
+                "keybindings.json, line 3: `hyper+q`: unknown modifier `hyper`; use ctrl, alt, shift or super; keeping `ctrl+d` for `quit`",
+                "keybindings.json, line 4: h is needed for typing; keeping `?` for `help`",
+                "keybindings.json, line 5: send takes a key or a list of keys; keeping `enter` for `send`",
+                "keybindings.json, line 6: pick_model: ctrl+g is already bound to edit_elsewhere; keeping `ctrl+l` for `pick_model`",
+                "keybindings.json, line 8: previous_model: ctrl+x is already bound to next_model; keeping `ctrl+shift+p` for `previous_model`",
                 "keybindings.json, line 9: ctrl+a is now bound to newline instead of line_start",
             ]
         );
@@ -280,7 +280,7 @@ mod tests {
         let (_, problems) = parse(r#"{"exit": "f4", "quit": "f5"}"#);
         assert_eq!(
             problems,
-            ["keybindings.json, line 1: quit is already set on line 1; `quit` stays on ctrl+d"]
+            ["keybindings.json, line 1: quit is already set on line 1; keeping `ctrl+d` for `quit`"]
         );
         for [theirs, _, ours] in ALIASES {
             assert!(TABLE.iter().any(|row| row.name == ours), "{theirs}");

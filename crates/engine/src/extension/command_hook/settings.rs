@@ -181,7 +181,7 @@ impl HookFileReader<'_> {
     fn problem(&mut self, moment: HookMoment, key: &str, reason: &str) {
         match moment {
             HookMoment::PreToolUse => self.guard_problem(key, reason),
-            _ => self.warn(key, &format!("{reason}; it is ignored")),
+            _ => self.problems.warnings.push(format!("{}: ignoring `{key}`: {reason}", self.origin)),
         }
     }
 
@@ -303,22 +303,22 @@ mod tests {
                 json!({"Notification": []}),
                 "`hooks.Notification`: unknown event; its hooks will never run. Events: SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, Stop, PreCompact",
             ),
-            (json!({"Stop": {}}), "`hooks.Stop`: expected a list; it is ignored"),
+            (json!({"Stop": {}}), "ignoring `hooks.Stop`: expected a list"),
             (
                 stop(json!({"command": "a"})),
-                "`hooks.Stop[0]`: expected an object with a list `hooks`; it is ignored",
+                "ignoring `hooks.Stop[0]`: expected an object with a list `hooks`",
             ),
             (
                 stop(json!({"hooks": [{"type": "prompt"}]})),
-                "`hooks.Stop[0].hooks[0]`: type `prompt` is not supported; write `command`; it is ignored",
+                "ignoring `hooks.Stop[0].hooks[0]`: type `prompt` is not supported; write `command`",
             ),
             (
                 stop(json!({"hooks": [{"type": "command"}]})),
-                "`hooks.Stop[0].hooks[0]`: `command`: expected a command line; it is ignored",
+                "ignoring `hooks.Stop[0].hooks[0]`: `command`: expected a command line",
             ),
             (
                 stop(json!({"hooks": [{"command": "a", "timeout": 0}]})),
-                "`hooks.Stop[0].hooks[0]`: `timeout`: expected seconds from 1 to 86400; it is ignored",
+                "ignoring `hooks.Stop[0].hooks[0]`: `timeout`: expected seconds from 1 to 86400",
             ),
         ] {
             let (_, problems) = read(&value);
