@@ -12,7 +12,7 @@
 //! | [`message`], [`tool_spec`], [`event`], [`id`], [`mod@unit`] | the shared types |
 //! | [`setting`] | the table of settings |
 //! | [`skill`], [`template`], [`instructions`] | instruction files for the model |
-//! | [`mcp`] | the MCP client, for servers that offer tools |
+//! | [`mcp`] | the MCP client, and the server that `tiller mcp serve` runs |
 //! | [`sandbox`], [`files`], [`search_path`], [`watch`] | the command sandbox; bounded reads; search paths; file watching |
 //! | [`elicitation`], [`background_job`], [`delegated_task`], [`proposed_rules`], [`tool_catalog`] | payload types of events and log entries |
 //! | [`render`], [`theme`] | text as styled lines, and their colors |

@@ -376,7 +376,7 @@ where
 pub struct Usage {
     /// Input tokens neither read from nor written to the provider's cache.
     pub input: Tokens,
-    /// Output tokens, thinking included.
+    /// Output tokens, including thinking.
     pub output: Tokens,
     /// Input tokens read from the cache.
     pub cache_read: Tokens,

@@ -11,7 +11,7 @@ pub(super) fn stricter(session: ApprovalMode, agent: ApprovalMode) -> ApprovalMo
     }
 }
 
-/// Returns true if an approval mode is looser than another one.
+/// Returns true if an approval mode is more permissive than another one.
 pub(super) fn is_looser(mode: ApprovalMode, other: ApprovalMode) -> bool {
     let strictness = |mode| match mode {
         ApprovalMode::Auto => 0,

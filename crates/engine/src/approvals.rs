@@ -43,7 +43,7 @@ pub(super) struct Approvals {
     policy: Policy,
     /// The policy that each new session starts with.
     configured: Policy,
-    /// The loosest mode that can be set; `None` for any.
+    /// The most permissive mode that can be set; `None` for any.
     loosest: Option<ApprovalMode>,
     approver: Approver,
     /// The mode before plan mode, restored when plan mode ends.
@@ -98,7 +98,7 @@ impl Approvals {
         }
     }
 
-    /// Checks that the user may set a mode; the error is the loosest mode that can be set.
+    /// Checks that the user may set a mode; the error is the most permissive mode that can be set.
     pub(super) fn check_mode(&self, mode: ApprovalMode) -> Result<(), ApprovalMode> {
         match self.loosest {
             Some(loosest) if is_looser(mode, loosest) => Err(loosest),
@@ -106,7 +106,7 @@ impl Approvals {
         }
     }
 
-    /// Sets the loosest mode that can be set.
+    /// Sets the most permissive mode that can be set.
     pub(super) fn set_loosest(&mut self, mode: ApprovalMode) {
         self.loosest = Some(mode);
     }

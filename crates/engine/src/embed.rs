@@ -27,8 +27,7 @@ use super::handle::{AgentError, AgentSession, PromptOptions};
 use super::{AgentOptions, Approver, FirstModel, ModelChoice, Resources, SessionParts, SystemPrompt};
 
 /// A builder for sessions. With only providers set, the session uses the first available model, an in-memory
-/// log, the built-in tools that run no programs, and no approver, so that calls that need approval are
-/// denied.
+/// log, the built-in tools that run no programs, and no approver, so calls that need approval are denied.
 pub struct SessionBuilder {
     providers: ProviderRegistry,
     model: Option<String>,
@@ -92,8 +91,8 @@ impl SessionBuilder {
 
     /// Sets the model: `[provider/]id[:thinking]`, or part of an id.
     #[must_use]
-    pub fn model(self, words: impl Into<String>) -> Self {
-        Self { model: Some(words.into()), ..self }
+    pub fn model(self, query: impl Into<String>) -> Self {
+        Self { model: Some(query.into()), ..self }
     }
 
     /// Sets the thinking level; the nearest level that the model supports is used. By default a resumed
@@ -169,13 +168,13 @@ impl SessionBuilder {
         Self { system_prompt: prompt, ..self }
     }
 
-    /// Adds extensions.
+    /// Sets the extensions.
     #[must_use]
     pub fn extensions(self, extensions: Extensions) -> Self {
         Self { extensions, ..self }
     }
 
-    /// Adds skills, templates and context files.
+    /// Sets the skills, templates and context files.
     #[must_use]
     pub fn resources(self, resources: Resources) -> Self {
         Self { resources, ..self }
@@ -303,7 +302,7 @@ pub struct RunResult {
     pub error: Option<String>,
     /// Messages that the run added to the session, in order.
     pub messages: Vec<Arc<Message>>,
-    /// Tokens and cost of the run, summaries included.
+    /// Tokens and cost of the run, including summaries.
     pub usage: Usage,
     /// Id of the session.
     pub session: SessionId,

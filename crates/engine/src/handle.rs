@@ -60,8 +60,8 @@ impl AgentSession {
     /// Returns once the message is accepted, not when it is answered.
     ///
     /// # Errors
-    /// [`AgentError::Busy`] during a run without a `streaming_behavior`; the log's error if the message could not
-    /// be stored.
+    /// [`AgentError::Busy`] if a run is in progress and `options` has no `streaming_behavior`; the log's error if
+    /// the message could not be stored.
     pub async fn prompt(&self, text: impl Into<String>, options: PromptOptions) -> Result<(), AgentError> {
         let text = text.into();
         self.send(|reply| DriverCommand::Prompt { text, options, reply }).await
@@ -264,7 +264,7 @@ impl AgentSession {
         &self.notices
     }
 
-    /// Returns a reader of the current session's log. Take a new one after `SessionChanged`.
+    /// Returns a reader for the current session's log. Take a new one after `SessionChanged`.
     #[must_use]
     pub fn reader(&self) -> Reader {
         self.reader.borrow().clone()

@@ -40,7 +40,7 @@ pub struct AgentOptions {
     pub answers: AnswerOptions,
     /// The approval policy.
     pub policy: Policy,
-    /// The loosest approval mode that can be set at run time; `None` for any. For an agent, its session's mode.
+    /// The most permissive approval mode that can be set at run time; `None` for any. For an agent, its session's mode.
     pub loosest_approval: Option<ApprovalMode>,
     /// Tells whether an approver is present.
     pub approver: Approver,

@@ -59,7 +59,7 @@ impl<'a, M> SessionView<'a, M> {
     }
 }
 
-/// Use of the context window.
+/// Context window usage.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextView {

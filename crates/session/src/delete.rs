@@ -30,7 +30,7 @@ impl PendingDelete {
     /// Locks a file. Its content is not read, so that a file that isn't a valid session can be deleted too.
     ///
     /// # Errors
-    /// If another process writes to it, or it can't be opened.
+    /// If another process has it open for writing, or it can't be opened.
     pub fn lock(path: &Path) -> Result<Self, SessionError> {
         Ok(Self { path: path.to_owned(), _log: Log::open_to_write(Arc::new(OsFs), path)? })
     }

@@ -127,8 +127,8 @@ impl SessionManager {
     }
 
     /// Creates a session whose log starts with a copy of `from`'s branch up to and including `last_entry`; its file is
-    /// created immediately. Without `last_entry`, the log is empty. The new session has no queued messages, and its
-    /// name is the original's with a fork suffix.
+    /// created immediately. Without `last_entry`, no entries are copied, and the file is created with the first prompt
+    /// or `!` command. The new session has no queued messages, and its name is the original's with a fork suffix.
     ///
     /// # Errors
     /// If there is no such entry, or reading or writing fails.
@@ -185,8 +185,8 @@ impl SessionManager {
         Ok(())
     }
 
-    /// Returns the paths of all log files for this working directory (and others that share its directory),
-    /// or for all directories.
+    /// Returns the paths of all log files for this working directory (and any others whose logs are
+    /// stored in the same directory), or for all directories.
     ///
     /// # Errors
     /// If the directory exists but can't be read.
@@ -212,15 +212,15 @@ impl SessionManager {
     ///
     /// # Errors
     /// If no session, or more than one, matches.
-    pub fn find(&self, words: &str) -> Result<PathBuf, SessionError> {
-        let path = Path::new(words);
+    pub fn find(&self, query: &str) -> Result<PathBuf, SessionError> {
+        let path = Path::new(query);
         if path.is_file() {
             return Ok(path.to_owned());
         }
-        if path.extension().is_some_and(|extension| extension == "jsonl") || words.contains('/') {
-            return Err(SessionError::NotFound(format!("there is no session file {words}")));
+        if path.extension().is_some_and(|extension| extension == "jsonl") || query.contains('/') {
+            return Err(SessionError::NotFound(format!("there is no session file {query}")));
         }
-        self.catalog()?.find_by_id(words)
+        self.catalog()?.find_by_id(query)
     }
 
     /// Returns the path for a new log of `cwd`; `None` if sessions are in memory.

@@ -5,11 +5,11 @@
 //! run.
 //!
 //! `registry` lists the built-in tools, one file each; no other code matches on their names. `typed_tool`
-//! derives a tool's schema and checks from its argument struct. [`ToolOutput::details`] holds, per tool:
+//! derives a tool's schema and validation from its argument struct. [`ToolOutput::details`] holds, per tool:
 //!
 //! - `edit_file`, `write_file`: `{diff, path, added, removed, seen: {path, sha256}}`
 //! - `read_file`: `{lines}` or `{mimeType, bytes}`, with `{seen: {path, sha256}}`
-//! - `bash`: `{exitCode, timedOut, fullOutputPath?, strokes?}`; `strokes` has the styles of the output
+//! - `bash`: `{exitCode, timedOut, fullOutputPath?, strokes?}`; `strokes` has the output's style spans
 //! - background jobs: `{jobId, exitCode?, fullOutputPath?, strokes?}`
 //! - `grep`: `{matches, files}`
 //! - `list_files`, `find_files`: `{files}`

@@ -227,7 +227,7 @@ pub(crate) struct SessionActivity {
     pub(crate) bash_since: Option<UnixMs>,
     /// Number of running background jobs.
     pub(crate) background_jobs: usize,
-    /// Number of agents that work for the session.
+    /// Number of agents that are working for the session.
     pub(crate) agents: usize,
     pub(crate) summary: Option<SummaryInProgress>,
     /// Running jobs and their start times.

@@ -120,7 +120,7 @@ impl Delegator {
         Ok((self.available(&parent), parent.tasks))
     }
 
-    /// Lists the background tasks that wait to start.
+    /// Lists the background tasks that are waiting to start.
     pub(super) async fn waiting(&self) -> Result<Vec<BackgroundTask>, String> {
         let waiting = |reply| DriverCommand::Delegation(DelegationCommand::Waiting { reply });
         self.session()?.send(waiting).await.map_err(|error| error.to_string())

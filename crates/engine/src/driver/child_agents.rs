@@ -1,4 +1,5 @@
-//! Agents that work for the session: the parts of their sessions, their events and requests, and their completion.
+//! Agents that are working for the session: the parts of their sessions, their events and requests, and their
+//! completion.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -326,7 +327,7 @@ impl Driver {
         None
     }
 
-    /// Closes the sessions of the agents that work for this session.
+    /// Closes the sessions of the agents that are working for this session.
     pub(super) fn close_agents(&self) {
         for child in &self.agents.children {
             let session = child.session.clone();
@@ -335,7 +336,7 @@ impl Driver {
         }
     }
 
-    /// Forwards a change of the approval mode to the agents, whose modes can't be looser.
+    /// Forwards a change of the approval mode to the agents, whose modes can't be more permissive.
     pub(super) fn share_approval_mode(&self, mode: ApprovalMode) {
         self.agents.children.iter().for_each(|child| child.limit_approval(mode));
     }

@@ -1,4 +1,4 @@
-//! The agents that work for the session; `child_agents` changes them.
+//! The agents that are working for the session; `child_agents` changes them.
 
 use std::path::{Path, PathBuf};
 
@@ -60,7 +60,7 @@ fn call_id_above(agent: &SessionId, call: &CallId) -> CallId {
 }
 
 impl RunningChild {
-    /// Sets the loosest approval mode of the agent: that of the delegating session.
+    /// Sets the most permissive approval mode of the agent: that of the delegating session.
     pub(super) fn limit_approval(&self, mode: ApprovalMode) {
         self.forward(|session| async move { session.limit_approval(mode).await });
     }

@@ -460,7 +460,7 @@ impl Driver {
         Ok(plan)
     }
 
-    /// Sets the approval mode that the user chose, unless it is looser than an agent's may be.
+    /// Sets the approval mode that the user chose, unless it is more permissive than an agent's may be.
     pub(super) fn choose_approval(&mut self, mode: ApprovalMode) -> Result<(), AgentError> {
         self.approvals.check_mode(mode).map_err(AgentError::LooserThanSession)?;
         self.change_approval(mode);

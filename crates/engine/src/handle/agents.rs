@@ -1,4 +1,4 @@
-//! Methods for the agents that work for the session.
+//! Methods for the agents that are working for the session.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub struct AgentOverview {
     pub agents: Vec<RunningAgent>,
     /// The newest task of each agent, in the order in which they started.
     pub tasks: Vec<TaskRecord>,
-    /// The background tasks that wait to start.
+    /// Background tasks waiting to start.
     pub waiting: Vec<BackgroundTask>,
     /// The agents that are defined in files, in order of precedence.
     pub definitions: Vec<AgentSummary>,
@@ -43,7 +43,7 @@ impl AgentSession {
         Ok(AgentOverview { agents, tasks, waiting, definitions })
     }
 
-    /// Returns a reader of the log of an agent that works for this session or for one of its agents, or that has
+    /// Returns a reader for the log of an agent that is working for this session or one of its agents, or that has
     /// worked for this session.
     ///
     /// # Errors
@@ -60,7 +60,7 @@ impl AgentSession {
         Ok(read.map_err(|error| AgentError::Store(error.to_string()))??)
     }
 
-    /// Lists the agents that work for the session, in the order in which they started.
+    /// Lists the agents that are working for the session, in the order in which they started.
     ///
     /// # Errors
     /// If the session is closed.
@@ -94,8 +94,8 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Delegation(DelegationCommand::Definitions { reply })).await
     }
 
-    /// Stops the run and all agents that work for the session, and waits up to 10 s for the log to record that
-    /// they ended and for their worktrees to be removed. Does nothing if there are none.
+    /// Stops the run and all agents that are working for the session, and waits up to 10 s for the log to record
+    /// that they ended and for their worktrees to be removed. Does nothing if there are none.
     ///
     /// # Errors
     /// If the session is closed.
@@ -129,7 +129,7 @@ impl AgentSession {
         Ok(())
     }
 
-    /// Returns the session of an agent that works for this session or for one of its agents, to watch and
+    /// Returns the session of an agent that is working for this session or one of its agents, to watch and
     /// steer it. While the handle exists, no other process can write to its log.
     ///
     /// # Errors
@@ -150,18 +150,18 @@ impl AgentSession {
         result
     }
 
-    /// Returns this session if this is its id or the [short form](SessionId::short) of it, or else that of a running
-    /// agent, as [`Self::running_agent`] does.
+    /// Returns this session if `id` is its id or [short id](SessionId::short); otherwise the running agent's session
+    /// with that id, as [`Self::running_agent`] does.
     ///
     /// # Errors
-    /// If it is neither.
+    /// If `id` matches neither.
     pub async fn session_or_agent(&self, id: SessionId) -> Result<Self, AgentError> {
         let reader = self.reader();
         let is_own = *reader.id() == id || reader.id().short().eq_ignore_ascii_case(id.as_str());
         if is_own { Ok(self.clone()) } else { self.running_agent(id).await }
     }
 
-    /// Returns the session of an agent that works for this one.
+    /// Returns the session of an agent that is working for this one.
     async fn child(&self, id: SessionId) -> Result<Self, AgentError> {
         self.send(|reply| DriverCommand::Delegation(DelegationCommand::Find { id, reply })).await
     }

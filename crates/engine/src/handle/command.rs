@@ -220,7 +220,7 @@ pub(crate) enum PermissionCommand {
     AddDir { typed: String, reply: Reply<PermissionRule> },
 }
 
-/// Commands about agents that work for the session.
+/// Commands about agents that are working for the session.
 pub(crate) enum DelegationCommand {
     Parent { reply: Reply<Box<ParentSession>> },
     Started { start: Box<DelegatedTask>, session: AgentSession, reply: Reply<()> },
@@ -255,7 +255,7 @@ pub(crate) enum OptionChange {
     Compaction(Switch),
     AgentDeltas(Switch),
     Approval(ApprovalMode),
-    /// Sets the loosest mode that can be set, and the mode if the current one is looser.
+    /// Sets the most permissive mode that can be set, and the mode if the current one is more permissive.
     ApprovalLimit(ApprovalMode),
     ConfiguredApproval(ApprovalMode),
 }

@@ -25,13 +25,14 @@ pub enum AgentError {
     /// A user's shell command is running.
     #[error("a command is already running; wait for it, or abort it")]
     BashRunning,
-    /// The session is empty.
+    /// The session has no entries, or none before the given one; from
+    /// [`settled`](super::AgentSession::settled): nothing has run yet through this handle.
     #[error("the session is empty")]
     Empty,
     /// No model is available.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The message alone is longer than the model's window, by estimate; nothing was sent.
+    /// The message by itself is estimated to exceed the context window; nothing was sent.
     #[error(
         "the message has about {tokens} tokens, more than the context window of {model} ({window}); put it in a file \
          and mention the file: the model reads it in parts"
@@ -64,7 +65,7 @@ pub enum AgentError {
     /// An agent's approval mode would be more permissive than that of the session that started it.
     #[error("an agent can't have a more permissive approval mode than the session that started it (`{}`)", .0.name())]
     LooserThanSession(ApprovalMode),
-    /// The named item is not pending.
+    /// There is no such item.
     #[error("there is no {0}")]
     NotFound(&'static str),
     /// The answer to a server's question doesn't fit its form.

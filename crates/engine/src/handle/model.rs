@@ -21,8 +21,8 @@ impl AgentSession {
     ///
     /// # Errors
     /// If no model matches, or its provider has no key. Then nothing is changed or written.
-    pub async fn set_model(&self, words: impl Into<String>) -> Result<ModelRef, AgentError> {
-        let words = words.into();
+    pub async fn set_model(&self, query: impl Into<String>) -> Result<ModelRef, AgentError> {
+        let words = query.into();
         self.send(|reply| DriverCommand::SetModel { words, reply }).await
     }
 

@@ -18,7 +18,7 @@ pub struct PromptOptions {
     pub length_check: LengthCheck,
 }
 
-/// The check for a message that alone exceeds the model's window, by estimate.
+/// Check that rejects a message whose estimated size exceeds the model's context window by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LengthCheck {
     /// Rejects the message without sending anything.

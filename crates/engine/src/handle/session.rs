@@ -81,7 +81,7 @@ impl AgentSession {
     /// last used.
     ///
     /// # Errors
-    /// If another process writes to it, or the name could not be stored.
+    /// If another process has it open for writing, or the name could not be stored.
     pub async fn name_session(&self, path: PathBuf, name: impl Into<String>) -> Result<(), AgentError> {
         self.change_session(path, OtherSessionOp::Name(name.into())).await
     }
@@ -89,8 +89,8 @@ impl AgentSession {
     /// Moves a session to the user's trash.
     ///
     /// # Errors
-    /// [`AgentError::SessionOpen`] if it is this session. Also fails if another process writes to it, or
-    /// there is no trash.
+    /// [`AgentError::SessionOpen`] if it is this session. Also fails if another process has it open for writing,
+    /// or there is no trash.
     pub async fn trash_session(&self, path: PathBuf) -> Result<(), AgentError> {
         self.change_session(path, OtherSessionOp::Trash).await
     }

@@ -63,7 +63,7 @@ pub struct SessionStats {
     pub session: Totals,
     /// The current branch.
     pub branch: Totals,
-    /// Use of the model's window.
+    /// Context window usage.
     pub context: ContextUse,
     /// The budgets that are set.
     pub budgets: Vec<BudgetStatus>,

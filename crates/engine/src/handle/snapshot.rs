@@ -48,7 +48,7 @@ pub struct SessionState {
     pub thinking: ThinkingLevel,
     /// The model's image support.
     pub image_input: ImageInput,
-    /// Use of the model's window.
+    /// Context window usage.
     pub context: ContextUse,
     /// Tokens and cost of the path so far.
     pub usage: Usage,
@@ -58,7 +58,7 @@ pub struct SessionState {
     pub plan: Option<TaskPlan>,
 }
 
-/// Use of a model's window.
+/// Context window usage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextUse {
     /// Estimated tokens of the next request.
@@ -89,7 +89,7 @@ pub struct InFlight {
     pub bash: Option<RunningBash>,
     /// The background jobs, including ended ones.
     pub background_jobs: Vec<CommandJob>,
-    /// The agents that work for the session.
+    /// The agents that are working for the session.
     pub agents: Vec<RunningAgent>,
     /// The summary in progress, or the failed one.
     pub summary: Option<SummaryInProgress>,
@@ -117,7 +117,7 @@ pub struct RunningBash {
     pub id: EntryId,
     /// The command line.
     pub line: String,
-    /// Use of the output in the context.
+    /// `Include` if the output goes to the model.
     pub context: BashContext,
     /// Start time.
     pub since: UnixMs,

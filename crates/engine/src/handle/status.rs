@@ -47,7 +47,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Stats { reply }).await
     }
 
-    /// Estimates the parts of the context window that are in use, on a blocking thread.
+    /// Estimates how much of the context window each part of the context uses, on a blocking thread.
     ///
     /// # Errors
     /// If the session is closed.
@@ -73,7 +73,7 @@ impl AgentSession {
         Ok(messages.iter().rev().find_map(|message| answer_text(message)))
     }
 
-    /// Sets when steering messages are delivered, now and in later sessions of this handle.
+    /// Sets when steering messages are delivered, now and for sessions opened later through this handle.
     ///
     /// # Errors
     /// If the session is closed.
@@ -105,7 +105,7 @@ impl AgentSession {
         self.configure(OptionChange::Retry(mode)).await
     }
 
-    /// Turns automatic compaction on or off, now and in later sessions of this handle.
+    /// Turns automatic compaction on or off, now and for sessions opened later through this handle.
     ///
     /// # Errors
     /// If the session is closed.

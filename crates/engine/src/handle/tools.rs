@@ -59,8 +59,8 @@ impl AgentSession {
         self.tool_catalog.clone()
     }
 
-    /// Offers the tools with these names to the model, starting with the next request, and in later sessions
-    /// of this handle. The choice isn't stored: the next start uses the setting `tools`.
+    /// Offers the tools with these names to the model, starting with the next request, and for sessions opened
+    /// later through this handle. The choice isn't stored: the next start uses the setting `tools`.
     ///
     /// # Errors
     /// [`AgentError::NotFound`] if a name is unknown.
@@ -93,14 +93,15 @@ impl AgentSession {
         self.send(|reply| DriverCommand::Permission(PermissionCommand::Configured { reply })).await
     }
 
-    /// Sets the loosest approval mode that can be set, and the mode if the current one is looser.
+    /// Sets the most permissive approval mode that can be set, and the mode if the current one is more permissive.
     pub(crate) async fn limit_approval(&self, mode: ApprovalMode) -> Result<(), AgentError> {
         let change = OptionChange::ApprovalLimit(mode);
         self.send(|reply| DriverCommand::Configure { change, reply }).await
     }
 
-    /// Replaces the rules from settings, in this session and in later ones of this handle. Resolves pending
-    /// requests whose calls the rules allow or deny. Returns the calls that are still waiting for approval.
+    /// Replaces the rules from settings, for this session and for sessions opened later through this handle.
+    /// Resolves pending requests whose calls the rules allow or deny. Returns the calls that are still waiting
+    /// for approval.
     ///
     /// # Errors
     /// If the session is closed.
@@ -144,13 +145,14 @@ impl AgentSession {
     /// answer since plan mode was entered.
     ///
     /// # Errors
-    /// If the session is closed, or if it is an agent's and the mode is looser than its session's.
+    /// If the session is closed, or if an agent owns the session and the mode would be more permissive than that
+    /// of the session that delegated to it.
     pub async fn toggle_plan(&self) -> Result<Option<String>, AgentError> {
         self.send(|reply| DriverCommand::TogglePlan { reply }).await
     }
 
-    /// Sets the approval mode like [`set_approval`](Self::set_approval), and for later sessions of this
-    /// handle.
+    /// Sets the approval mode like [`set_approval`](Self::set_approval), and for sessions opened later through
+    /// this handle.
     ///
     /// # Errors
     /// If the session is closed.

@@ -49,7 +49,7 @@ pub(crate) fn running_items(running: &[RunningAgent], now: UnixMs) -> Vec<Picker
     running.iter().map(item).collect()
 }
 
-/// Returns the background tasks that wait to start.
+/// Returns the background tasks that are waiting to start.
 pub(crate) fn waiting_items(waiting: &[BackgroundTask]) -> Vec<PickerItem> {
     let item = |task: &BackgroundTask| {
         let mut detail = vec![heading(&task.name)];
