@@ -93,8 +93,9 @@ impl AccessRules {
         if headers.get_all(header::HOST).iter().count() > 1 {
             return Err(FORBIDDEN.detail("the request has more than one host"));
         }
-        let named = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-        let authority = named.or_else(|| uri.authority().map(|authority| authority.as_str()));
+        let named = || headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        // The host of an absolute address takes precedence over the header (RFC 9112, section 3.2.2).
+        let authority = uri.authority().map(|authority| authority.as_str()).or_else(named);
         let authority = authority.ok_or_else(|| FORBIDDEN.detail("the request has no host"))?;
         let name = host_name(authority);
         let is_address = IpAddr::from_str(name.trim_matches(['[', ']'])).is_ok();
