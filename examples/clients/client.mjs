@@ -2,7 +2,7 @@
 // Chats with a session of `tiller serve`. Node 18.3 or later, no packages; docs/server.md describes the API.
 //
 //     TILLER_TOKEN=... client.mjs [--url URL] [--session ID] [--provider NAME] [--model NAME]
-import { createInterface } from "node:readline/promises";
+import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 
@@ -10,6 +10,13 @@ const names = ["url", "session", "provider", "model"];
 const { values } = parseArgs({ options: Object.fromEntries(names.map((name) => [name, { type: "string" }])) });
 const { url = "http://127.0.0.1:4747", session, ...model } = values;
 const headers = { Authorization: `Bearer ${process.env.TILLER_TOKEN}`, "Content-Type": "application/json" };
+
+/** Returns the next line of the input. The program ends with it. */
+async function ask(prompt) {
+  process.stdout.write(prompt);
+  const { value, done } = await lines.next();
+  return done ? process.exit() : value;
+}
 
 /** Sends a body or gets a resource; returns the response. A response that is an error fails with its `status`. */
 async function send(path, body) {
@@ -53,7 +60,7 @@ async function chat(message) {
     if (name === "error") console.log("error:", data.errorMessage);
     if (name === "snapshot") console.log("\n[reconnected]"); // Events were missed, by a restart or an interruption.
     for (const { toolName, args, toolCallId } of name === "approval_required" ? [data] : (data.approvals ?? [])) {
-      const answer = await terminal.question(`\nallow ${toolName} ${JSON.stringify(args)}? [y/n] `);
+      const answer = await ask(`\nallow ${toolName} ${JSON.stringify(args)}? [y/n] `);
       const answered = send(`${path}/approvals/${toolCallId}`, { approved: answer.trim() === "y" });
       await answered.catch(() => {}); // Someone else answered, or the run was stopped.
     }
@@ -63,16 +70,15 @@ async function chat(message) {
 
 const report = (error) => console.error(`${url}: ${error.cause?.code ?? error.message}`);
 
-let path, terminal;
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+let path;
 try {
   const id = session ?? (await (await send("/api/sessions", { workspacePath: process.cwd(), ...model })).json()).id;
   path = `/api/sessions/${id}`;
   await resume();
   console.log("session", id);
-  terminal = createInterface({ input: process.stdin, output: process.stdout });
-  terminal.on("close", () => process.exit());
   for (;;) {
-    const message = await terminal.question("> ");
+    const message = await ask("> ");
     if (message.trim()) await chat(message).catch(report);
   }
 } catch (error) {
