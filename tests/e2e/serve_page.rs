@@ -290,6 +290,42 @@ fn serve_page_keeps_the_draft_of_each_session() {
 }
 
 #[test]
+fn serve_page_keeps_the_end_of_fast_turns_in_view() {
+    let Some(mut browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    browser.resize(LAPTOP.0, LAPTOP.1);
+    let turn = |number: usize| {
+        let arguments = json!({"path": format!("{number}.txt"), "content": "a line\n".repeat(6)});
+        json!({"text": "Next.", "calls": [{"name": "write_file", "arguments": arguments}]}).to_string()
+    };
+    let mut script: Vec<String> = (0..12).map(turn).collect();
+    script.push(json!({"text": format!("End. {}", "A paragraph. ".repeat(20))}).to_string());
+    let script: Vec<&str> = script.iter().map(String::as_str).collect();
+    open(&mut browser, &server, &sandbox, &script);
+    browser.type_and_press("begin", "Enter", 0);
+    browser.wait_for("!session.isRunning && find('main').textContent.includes('End.')");
+    let gap = "document.documentElement.scrollHeight - innerHeight - scrollY";
+    browser.wait_for(&format!("{gap} < 2"));
+    // Whoever scrolls up stays there.
+    browser.run("scrollBy(0, -300)");
+    browser.wait_for(&format!("{gap} > 200"));
+    browser.run("find('main').append(document.createElement('p'))");
+    browser.wait_for(&format!("{gap} > 200"));
+}
+
+#[test]
+fn serve_page_says_that_its_session_was_deleted() {
+    let Some(mut browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    let session = open(&mut browser, &server, &sandbox, &[r#"{"text": "One."}"#]);
+    server.call("DELETE", &session, None);
+    browser.wait_for("find('.problem').textContent === 'The session was deleted.'");
+    assert_eq!(browser.run("session === null && find('.composer').hidden && find('.closed').hidden"), true);
+}
+
+#[test]
 fn serve_page_hidden_releases_its_stream_and_catches_up() {
     let Some(mut browser) = browser() else { return };
     let sandbox = Sandbox::new();

@@ -184,10 +184,17 @@ const run = (() => {
   });
 
   // The end of the page stays in view, unless the user scrolls up.
+  const root = document.documentElement;
   let isAtEnd = true;
-  const toEnd = () => isAtEnd && scrollTo(0, document.documentElement.scrollHeight);
+  let position = 0;
+  const toEnd = () => isAtEnd && scrollTo(0, root.scrollHeight);
   addEventListener("scroll", () => {
-    isAtEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
+    // The page may have grown since its own scroll to the end, so only a move up leaves the end.
+    const isUp = scrollY < position;
+    position = scrollY;
+    isAtEnd = (isAtEnd && !isUp) || innerHeight + scrollY >= root.scrollHeight - 80;
+    // Anchoring would move the page up too.
+    root.style.overflowAnchor = isAtEnd ? "none" : "";
   });
   const sizes = new ResizeObserver(toEnd);
   [find("main"), area, find(".dock")].forEach((element) => sizes.observe(element));
@@ -370,6 +377,7 @@ const run = (() => {
       disconnect();
       Object.assign(session, { isOpen: false, isRunning: false, isLost: false });
     } catch (error) {
+      if (error.kind === "not-found") return gone();
       showProblem(error.message);
       setTimeout(reopen, 3000, current);
     }
@@ -399,7 +407,10 @@ const run = (() => {
     session = { id, path: `api/sessions/${encodeURIComponent(id)}`, isOpen: false, follows: true, leaf: -1 };
     composer.showDraft();
     const asked = session;
-    const { isOpen } = await request("GET", session.path);
+    const { isOpen } = await request("GET", session.path).catch((error) => {
+      if (session === asked) close();
+      throw error;
+    });
     await refresh();
     if (session !== asked) return;
     session.isOpen = isOpen;
@@ -413,6 +424,11 @@ const run = (() => {
     leave();
     session = null;
     update();
+  };
+  const gone = () => {
+    close();
+    sessions.refresh();
+    showProblem("The session was deleted.");
   };
   return { open, close, update };
 })();
