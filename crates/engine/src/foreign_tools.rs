@@ -1,5 +1,7 @@
 //! Names of Claude Code's tools, used in hooks and agents written for it.
 
+use tiller_core::tool_spec::ToolSet;
+
 /// Claude Code's tool names (November 2026) and tiller's, if a tool has the same purpose.
 pub(crate) const FOREIGN_TOOLS: [(&str, &str); 14] = [
     ("Agent", "delegate_to_agent"),
@@ -17,6 +19,17 @@ pub(crate) const FOREIGN_TOOLS: [(&str, &str); 14] = [
     ("WebFetch", "web_fetch"),
     ("Write", "write_file"),
 ];
+
+/// Returns the name that selects the same tools as a name in an agent file of Claude Code: that of a tool, a set of
+/// tools, or all tools of an MCP server.
+pub(crate) fn selection(foreign: &str) -> String {
+    let is_server = foreign.strip_prefix("mcp__").is_some_and(|server| !server.contains("__"));
+    match foreign {
+        "Agent" | "Task" => ToolSet::Agents.name().to_owned(),
+        server if is_server => format!("{server}__*"),
+        name => own_name(name).unwrap_or(name).to_owned(),
+    }
+}
 
 /// Returns tiller's name for a tool of Claude Code.
 pub(crate) fn own_name(foreign: &str) -> Option<&'static str> {

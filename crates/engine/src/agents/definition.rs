@@ -19,7 +19,7 @@ use tiller_tools::policy::ApprovalMode;
 use super::isolation::Isolation;
 use super::usage_limits::UsageLimit;
 use crate::definition_files::FileDefinition;
-use crate::foreign_tools::own_name;
+use crate::foreign_tools::selection;
 
 /// Maximum length of a description, in characters; the model reads the descriptions in a list.
 const MAX_DESCRIPTION: usize = 1_024;
@@ -304,7 +304,7 @@ fn restricted_tools(list: &NameList) -> Vec<String> {
 fn tool_names(list: &NameList) -> Vec<String> {
     let translate = |name: &String| {
         let name = name.split('(').next().unwrap_or_default().trim();
-        own_name(name).unwrap_or(name).to_owned()
+        selection(name)
     };
     let mut names: Vec<String> = list.names().iter().map(translate).collect();
     let mut seen = std::collections::HashSet::new();
@@ -399,7 +399,7 @@ mod tests {
     #[test]
     fn definition_of_claude_code_is_translated() {
         let text = "---\nname: reviewer\ndescription: Use PROACTIVELY: after changes.\n\
-            tools: Read, Grep, Bash(git diff:*, git log:*), mcp__db__query\ndisallowedTools: Write, Edit\nmodel: inherit\n\
+            tools: Read, Grep, Bash(git diff:*, git log:*), mcp__db__query\ndisallowedTools: Write, Task, mcp__web\nmodel: inherit\n\
             permissionMode: plan\nmaxTurns: 12\ncolor: blue\n---\nReview.";
         let parsed = parse(text).unwrap();
         assert_eq!(
@@ -408,7 +408,7 @@ mod tests {
                                                restricted to some calls"
         );
         assert_eq!(parsed.tools.unwrap(), ["read_file", "grep", "mcp__db__query"]);
-        assert_eq!(parsed.excluded_tools, ["write_file", "edit_file"]);
+        assert_eq!(parsed.excluded_tools, ["write_file", "agents", "mcp__web__*"]);
         assert_eq!((parsed.model, parsed.approval), (None, Some(ApprovalMode::ReadOnly)));
         assert_eq!(parsed.max_turns, Some(12));
         assert_eq!(parsed.description, "Use PROACTIVELY: after changes.");

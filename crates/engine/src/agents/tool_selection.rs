@@ -33,3 +33,55 @@ impl ToolSelection {
         names
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::{Value, json};
+    use tiller_core::tool_spec::{Access, ToolSet, ToolSpec, ToolTraits};
+    use tiller_tools::tool::{RunFuture, Tool, ToolInvocation};
+
+    use super::*;
+
+    struct Named(ToolSpec);
+
+    impl Tool for Named {
+        fn spec(&self) -> &ToolSpec {
+            &self.0
+        }
+
+        fn check(&self, _: &Value) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn run(&self, _: ToolInvocation) -> RunFuture<'_> {
+            unreachable!("not called")
+        }
+    }
+
+    #[test]
+    fn names_include_sets_and_the_tools_of_a_server() {
+        let tools =
+            [("bash", ToolSet::Bash), ("mcp__web__get", ToolSet::Mcp), ("mcp__db__query", ToolSet::Mcp)];
+        let tools = tools.into_iter().fold(Tools::default(), |tools, (name, set)| {
+            let traits = ToolTraits { set: Some(set), ..ToolTraits::new(Access::Executes) };
+            let (name, parameters) = (name.into(), Arc::new(json!({})));
+            tools.with(Arc::new(Named(ToolSpec {
+                name,
+                description: String::new().into(),
+                parameters,
+                traits,
+            })))
+        });
+        let names = |inherited: Option<&str>, excluded: &str| {
+            let inherited = inherited.map(|name| vec![name.to_owned()]);
+            let selection = ToolSelection { inherited, excluded: vec![excluded.to_owned()], own: Vec::new() };
+            selection.names(&tools)
+        };
+        assert_eq!(names(None, "mcp__web__*"), ["bash", "mcp__db__query"]);
+        assert_eq!(names(Some("mcp__web__*"), "bash"), ["mcp__web__get"]);
+        assert_eq!(names(Some("mcp"), "mcp__web__*"), ["mcp__db__query"]);
+        assert_eq!(names(None, "mcp"), ["bash"]);
+    }
+}

@@ -272,13 +272,20 @@ impl Tools {
         Self { shared, ..Self::from_entries(self.tools.into_iter().chain([ToolEntry { tool, source }])) }
     }
 
-    /// Replaces the names of [sets](ToolSet) with the names of their tools.
+    /// Replaces the names of [sets](ToolSet), and beginnings of names such as `mcp__github__*`, with the names of their
+    /// tools.
     #[must_use]
     pub fn expand_sets(&self, names: &[String]) -> Vec<String> {
-        let tools_of = |set: ToolSet| self.specs.iter().filter(move |spec| spec.traits.set == Some(set));
-        let expand = |name: &String| match ToolSet::ALL.iter().find(|set| set.name() == *name) {
-            Some(set) => tools_of(*set).map(|spec| spec.name.clone()).collect(),
-            None => vec![name.clone()],
+        let expand = |name: &String| {
+            let set = ToolSet::ALL.iter().find(|set| set.name() == *name);
+            let is_meant = |spec: &ToolSpec| match (set, name.strip_suffix('*')) {
+                (Some(set), _) => spec.traits.set == Some(*set),
+                (None, Some(start)) => spec.name.starts_with(start),
+                (None, None) => false,
+            };
+            let meant: Vec<String> =
+                self.specs.iter().filter(|spec| is_meant(spec)).map(|spec| spec.name.clone()).collect();
+            if meant.is_empty() && set.is_none() { vec![name.clone()] } else { meant }
         };
         names.iter().flat_map(expand).collect()
     }
