@@ -236,7 +236,15 @@ impl Delegator {
             _ => format!("{reason}; {}", self.available_names(&parent)),
         })?;
         let resumed = match &task.resume {
-            Some(id) => Some(self.find_ended(find_task(&parent.tasks, &task.agent, id)?).await?),
+            Some(id) => Some(
+                self.find_ended(find_task(
+                    &parent.tasks,
+                    &task.agent,
+                    id,
+                    parent.reader.agents_dir().as_deref(),
+                )?)
+                .await?,
+            ),
             None => None,
         };
         let delegation =

@@ -245,8 +245,8 @@ impl Race {
         !is_over && self.lanes.changed().await.is_ok()
     }
 
-    /// Picks the result of a lane: the session continues on the lane's branch, and the lane's changes are
-    /// applied to the working directory. This ends the race.
+    /// Picks the result of a lane: the session continues on the lane's branch, with its model if the race has models,
+    /// and the lane's changes are applied to the working directory. This ends the race.
     ///
     /// # Errors
     /// If the lane has no result, the changes can't be applied, or the session is busy.
@@ -263,6 +263,11 @@ impl Race {
         changes.check(&self.cwd, &self.runner).await.map_err(conflict)?;
         if let Some(leaf) = lane.leaf {
             self.session.navigate(leaf, BranchSummary::None).await?;
+        }
+        if let Some(model) = lane.model
+            && let Err(error) = self.session.set_model(model).await
+        {
+            tracing::warn!(%error, "the session keeps its model");
         }
         changes.apply(&self.cwd, &self.runner).await.map_err(conflict)?;
         Ok(record(&self.session.downgrade(), end_entry(Some(number))).await?)

@@ -159,8 +159,13 @@ impl TaskRecords {
     }
 }
 
-/// Finds the task of an agent by a part of its id.
-pub(super) fn find_task(tasks: &[TaskRecord], agent: &str, id: &str) -> Result<TaskRecord, String> {
+/// Finds the task of an agent by a part of its id, to continue it; the session's agents have their logs in `dir`.
+pub(super) fn find_task(
+    tasks: &[TaskRecord],
+    agent: &str,
+    id: &str,
+    dir: Option<&Path>,
+) -> Result<TaskRecord, String> {
     let Some(task) = tasks.iter().rev().find(|task| task.start.agent_id.matches(id)) else {
         return Err(format!("no agent with the id {id} in this session; list_agents shows the ids"));
     };
@@ -168,8 +173,13 @@ pub(super) fn find_task(tasks: &[TaskRecord], agent: &str, id: &str) -> Result<T
     if start.name != agent {
         return Err(format!("the agent with the id {id} is {}, not {agent}", start.name));
     }
-    if start.path.is_none() {
-        return Err("an in-memory session can't be resumed".to_owned());
+    match &start.path {
+        None => Err("an in-memory session can't be resumed".to_owned()),
+        Some(path) if path.parent() != dir => Err(format!(
+            "agent {} {} belongs to the session that this one was forked from; delegate the task to a new agent",
+            start.name,
+            start.agent_id.short()
+        )),
+        Some(_) => Ok(task.clone()),
     }
-    Ok(task.clone())
 }

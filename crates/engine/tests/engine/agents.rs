@@ -1277,6 +1277,26 @@ async fn limits_count_the_logs_before_an_agent_is_opened() {
 }
 
 #[tokio::test]
+async fn agent_of_the_original_is_not_continued_by_a_fork() {
+    // The ids of twelve days have the same prefix.
+    let beginning =
+        stage(vec![], DelegationLimits::default()).agent.reader().id().to_string()[..4].to_owned();
+    let resume =
+        call("delegate_to_agent", json!({ "agent": "helper", "task": "Go on.", "resume": beginning }));
+    let scripts = vec![
+        ("main", vec![delegate("helper"), text_answer("ok"), resume, text_answer("Pity.")]),
+        ("helper", vec![text_answer("helped"), text_answer("unused")]),
+    ];
+    let mut stage = stage(scripts, DelegationLimits::default());
+    stage.run("go").await;
+    stage.agent.clone_session().await.unwrap();
+    stage.run("more").await;
+    let lines = stage.lines();
+    let result = lines.iter().rfind(|line| line.starts_with("result ")).unwrap();
+    assert!(result.contains("belongs to the session that this one was forked from"), "{result}");
+}
+
+#[tokio::test]
 async fn aborted_agents_of_agents_add_their_cost() {
     let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
     let scripts = vec![

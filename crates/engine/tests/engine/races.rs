@@ -344,6 +344,7 @@ async fn race_that_is_left_is_found_and_resumed() {
     assert_eq!(fixture.agent.stats().await.unwrap().session.usage.output, Tokens(111));
 
     race.pick(2).await.unwrap();
+    assert_eq!(fixture.agent.state().await.unwrap().state.model.id, "right");
     assert_eq!(fs::read_to_string(fixture.path("b.txt")).unwrap(), "good\n");
     let lines = message_lines(&fixture.agent.reader());
     assert_eq!(lines.last().unwrap(), "answer Right. Stop");
