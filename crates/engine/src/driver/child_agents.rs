@@ -181,9 +181,9 @@ impl Driver {
         });
         self.bus.emit(EventKind::AgentTaskStart(start.clone()));
         let status = RunningAgent { start, since: now(), activity: AgentActivity::default() };
-        let (approvals, questions) = (Vec::new(), Vec::new());
+        let (nested_cost, approvals, questions) = (Usd::default(), Vec::new(), Vec::new());
         self.agents.all.enter(Instant::now());
-        let child = RunningChild { status, session, approvals, questions, forwarder };
+        let child = RunningChild { status, session, nested_cost, approvals, questions, forwarder };
         // The mode and the rules may have changed since the agent started. A change of the mode ends `--yes`.
         let policy = self.approvals.policy();
         if policy.ask_behavior == AskBehavior::User {
@@ -289,7 +289,10 @@ impl Driver {
                 child.questions.retain(|request| request.elicitation_id != elicitation_id);
                 self.bus.emit(EventKind::ElicitationResolved { elicitation_id, action, withdrawn });
             }
-            EventKind::AgentEvent { .. } => self.bus.emit(event.kind.clone()),
+            EventKind::AgentEvent { event: nested, .. } => {
+                child.count_nested(&nested.kind);
+                self.bus.emit(event.kind.clone());
+            }
             _ => {
                 let parent_id = above;
                 let (agent_id, name) = (agent.clone(), child.status.start.name.clone());

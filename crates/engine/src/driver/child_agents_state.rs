@@ -6,6 +6,7 @@ use tiller_core::delegated_task::RequestingAgent;
 use tiller_core::elicitation::{ElicitationAction, ElicitationRequest};
 use tiller_core::event::{ApprovalRequest, Decision, EventKind};
 use tiller_core::id::{CallId, ElicitationId, SessionId};
+use tiller_core::message::Message;
 use tiller_core::setting::Switch;
 use tiller_core::unit::Usd;
 use tiller_tools::policy::{ApprovalMode, ConfiguredRules};
@@ -43,6 +44,8 @@ pub(super) struct ChildAgents {
 pub(super) struct RunningChild {
     pub(super) status: RunningAgent,
     pub(super) session: AgentSession,
+    /// The cost of the agent's own agents, which its session records at their end.
+    pub(super) nested_cost: Usd,
     /// Approval requests, with ids of this session.
     pub(super) approvals: Vec<ApprovalRequest>,
     /// Questions, with ids of this session.
@@ -134,6 +137,15 @@ impl RunningChild {
     fn asks(&self, text: &str) -> String {
         let start = &self.status.start;
         format!("{}: {text} (task: {})", start.name, start.short_task())
+    }
+
+    /// Adds the cost of an answer of the agent's own agents.
+    pub(super) fn count_nested(&mut self, event: &EventKind) {
+        if let EventKind::MessageEnd { message } = event
+            && let Message::Assistant(answer) = &**message
+        {
+            self.nested_cost += answer.usage.cost.total;
+        }
     }
 
     fn requester(&self, above: &SessionId) -> RequestingAgent {
@@ -240,7 +252,8 @@ impl ChildAgents {
 
     /// Returns the cost of the running agents' tasks.
     pub(super) fn running_cost(&self) -> Usd {
-        self.children.iter().fold(Usd::default(), |sum, child| sum + child.status.activity.cost)
+        let cost = |child: &RunningChild| child.status.activity.cost + child.nested_cost;
+        self.children.iter().fold(Usd::default(), |sum, child| sum + cost(child))
     }
 
     pub(super) fn child(&self, id: &SessionId) -> Option<&RunningChild> {
@@ -317,6 +330,7 @@ mod tests {
         let mut child = RunningChild {
             status: RunningAgent { start, since: UnixMs(0), activity: AgentActivity::default() },
             session,
+            nested_cost: Usd::default(),
             approvals: Vec::new(),
             questions: Vec::new(),
             forwarder: tokio::spawn(async {}).abort_handle(),

@@ -1314,6 +1314,7 @@ async fn aborted_agents_of_agents_add_their_cost() {
             _ => None,
         })
         .await;
+    assert_eq!(stage.agent.state().await.unwrap().state.usage.cost.total, Usd(2.0), "both work");
     stage.agent.abort().await.unwrap();
     stage.agents_have_ended().await;
     assert_eq!(stage.agent.reader().usage().cost.total, Usd(2.0));
