@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tiller_core::delegated_task::RequestingAgent;
+use tiller_core::delegated_task::{DelegatedTask, RequestingAgent};
 use tiller_core::elicitation::{ElicitationAction, ElicitationRequest};
 use tiller_core::event::{ApprovalRequest, Decision, EventKind};
 use tiller_core::id::{CallId, ElicitationId, SessionId};
@@ -124,7 +124,7 @@ impl RunningChild {
         if self.approvals.iter().any(|known| known.tool_call_id == request.tool_call_id) {
             return None;
         }
-        request.reason = format!("agent {}", self.asks(&request.reason));
+        request.reason = format!("agent {}", self.asks(&request.reason, request.agent.is_none()));
         request.agent.get_or_insert_with(|| self.requester(above));
         let dir = || PathBuf::from(&self.session.reader().header().cwd);
         request.cwd = request.cwd.or_else(|| Some(dir()).filter(|dir| dir != root));
@@ -132,11 +132,14 @@ impl RunningChild {
         Some(EventKind::ApprovalRequested(request))
     }
 
-    /// Returns a text of the agent with its name before it, and the first words of its task after it: several
-    /// agents can have the same name, and the delegating model has written the task.
-    fn asks(&self, text: &str) -> String {
-        let start = &self.status.start;
-        format!("{}: {text} (task: {})", start.name, start.short_task())
+    /// Returns a text of the agent with its name before it. The first words of its task follow if the request is its
+    /// own, not that of an agent below it: several agents can have the same name.
+    fn asks(&self, text: &str, is_own: bool) -> String {
+        let DelegatedTask { name, .. } = &self.status.start;
+        match is_own {
+            true => format!("{name}: {text} (task: {})", self.status.start.short_task()),
+            false => format!("{name}: {text}"),
+        }
     }
 
     /// Adds the cost of an answer of the agent's own agents.
@@ -163,7 +166,7 @@ impl RunningChild {
         if self.questions.iter().any(|known| known.elicitation_id == request.elicitation_id) {
             return None;
         }
-        request.message = format!("Agent {}", self.asks(&request.message));
+        request.message = format!("Agent {}", self.asks(&request.message, request.agent.is_none()));
         request.agent.get_or_insert_with(|| self.requester(above));
         self.questions.push(request.clone());
         Some(EventKind::ElicitationRequested(request))
@@ -285,7 +288,6 @@ mod tests {
     use std::sync::Arc;
 
     use serde_json::json;
-    use tiller_core::delegated_task::DelegatedTask;
     use tiller_core::unit::UnixMs;
     use tiller_provider::ProviderRegistry;
     use tiller_provider::demo::Demo;

@@ -691,7 +691,7 @@ async fn session_far_beyond_the_window_is_compacted_before_it_is_sent() {
     );
     let notice = harness.agent.notices().join("\n");
     assert!(
-        notice.contains("the conversation has about 3.1M tokens, 15 times the context window of"),
+        notice.contains("the conversation has about 3.2M tokens, 15 times the context window of"),
         "{notice}"
     );
     assert!(harness.context_tokens().await > Tokens(3_000_000));
