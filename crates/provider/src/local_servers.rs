@@ -266,7 +266,7 @@ mod tests {
         };
         assert_eq!(
             warning("ollama", 4_096).unwrap(),
-            "ollama/m has a context window of only 4.0k tokens, too small for most tasks; to enlarge it: \
+            "ollama/m has a context window of only 4.1k tokens, too small for most tasks; to enlarge it: \
              OLLAMA_CONTEXT_LENGTH=32768 ollama serve"
         );
         assert!(warning("vllm", 16_383).unwrap().ends_with("vllm serve MODEL --max-model-len 32768"));
