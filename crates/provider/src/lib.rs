@@ -5,6 +5,7 @@
 //! providers, [`catalog`] the models with their prices; the [wire formats](wire_format) are [`anthropic`],
 //! [`gemini`], [`openai_chat`] and [`openai_responses`], over `http` and [`sse`].
 
+mod accepted_calls;
 mod answer_blocks;
 pub mod anthropic;
 pub mod catalog;

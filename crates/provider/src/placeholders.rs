@@ -1,5 +1,4 @@
-//! Replacement text for content that the wire formats can't carry: user commands, results without text, and
-//! call ids of other providers.
+//! Replacement text for content that the wire formats can't carry: user commands and results without text.
 
 use tiller_core::message::{BashExecutionMessage, Content, UserBlock, joined_text};
 
@@ -65,31 +64,6 @@ pub(super) fn bash_text(message: &BashExecutionMessage) -> Option<String> {
     Some(text)
 }
 
-/// Converts a call id to the characters that providers accept: letters, digits, `_` and `-`. Of an id longer
-/// than `max_length`, the end is kept, because it is the most distinctive part.
-pub(super) fn call_id(id: &str, max_length: usize) -> String {
-    let accepted: String = id
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' })
-        .collect();
-    match accepted.len() {
-        0 => "call".to_owned(),
-        length => accepted[length.saturating_sub(max_length)..].to_owned(),
-    }
-}
-
-/// Converts a call id to exactly nine letters and digits: a hash, unless the id already has that form.
-pub(super) fn nine_alphanumeric(id: &str) -> String {
-    if id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        return id.to_owned();
-    }
-    // FNV-1a, 64 bits.
-    let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("{:09x}", hash & 0xf_ffff_ffff)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,23 +90,5 @@ mod tests {
         );
         let hidden = BashExecutionMessage { exclude_from_context: true, ..execution };
         assert_eq!(bash_text(&hidden), None);
-    }
-
-    #[test]
-    fn call_id_is_converted_to_accepted_characters() {
-        assert_eq!(call_id("toolu_01-X", 64), "toolu_01-X");
-        assert_eq!(call_id("call_1|fc_é", 64), "call_1_fc__");
-        assert_eq!(call_id("abcdef", 4), "cdef");
-        assert_eq!(call_id("", 4), "call");
-    }
-
-    #[test]
-    fn nine_alphanumeric_keeps_valid_ids_and_hashes_others() {
-        assert_eq!(nine_alphanumeric("D681PevKs"), "D681PevKs");
-        for id in ["call_1", "call_2", "", "a-longer-id-of-another-provider"] {
-            let short = nine_alphanumeric(id);
-            assert!(short.len() == 9 && short.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{short}");
-        }
-        assert_ne!(nine_alphanumeric("call_1"), nine_alphanumeric("call_2"));
     }
 }

@@ -15,6 +15,7 @@ use tiller_core::message::{
 use tiller_core::tool_spec::ToolSpec;
 use tiller_core::unit::Tokens;
 
+use crate::accepted_calls::{call_id, with_accepted_calls};
 use crate::catalog::{self, ThinkingControl, ThinkingOff};
 use crate::{Request, ToolChoice, placeholders};
 
@@ -206,6 +207,7 @@ fn tool(spec: &ToolSpec) -> Value {
 }
 
 fn messages(request: &Request, plan: &ThinkingPlan, provider: &str) -> Vec<Value> {
+    let request = &with_accepted_calls(request, |id| call_id(id, MAX_ID));
     let mut list = MessageList::default();
     for message in &request.messages {
         match &**message {
@@ -301,7 +303,6 @@ fn block(block: &UserBlock) -> Option<Value> {
 
 /// Encodes a tool result. A failed one may contain only text, and none may be empty.
 fn tool_result(result: &ToolResultMessage) -> Value {
-    let id = placeholders::call_id(result.tool_call_id.as_str(), MAX_ID);
     let sendable = || result.content.iter().filter(|block| placeholders::is_sendable(block));
     let mut content: Vec<Value> = if result.is_error {
         let has_image = sendable().any(|block| matches!(block, UserBlock::Image { .. }));
@@ -315,7 +316,7 @@ fn tool_result(result: &ToolResultMessage) -> Value {
     if content.is_empty() {
         content.push(text_block(placeholders::NO_OUTPUT));
     }
-    let mut value = json!({ "type": "tool_result", "tool_use_id": id, "content": content });
+    let mut value = json!({ "type": "tool_result", "tool_use_id": result.tool_call_id, "content": content });
     if result.is_error {
         value["is_error"] = json!(true);
     }
@@ -343,7 +344,6 @@ fn assistant_blocks(answer: &AssistantMessage, reads_thinking: bool) -> Vec<Valu
 }
 
 fn tool_use(call: &ToolCall) -> Value {
-    let id = placeholders::call_id(call.id.as_str(), MAX_ID);
     let input = if call.arguments.is_object() { call.arguments.clone() } else { json!({}) };
-    json!({ "type": "tool_use", "id": id, "name": call.name, "input": input })
+    json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": input })
 }

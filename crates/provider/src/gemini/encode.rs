@@ -14,6 +14,7 @@ use tiller_core::message::{
 };
 use tiller_core::tool_spec::ToolSpec;
 
+use crate::accepted_calls::{call_id, with_accepted_calls};
 use crate::catalog::{ThinkingControl, is_older_gemini};
 use crate::{Request, ToolChoice, placeholders};
 
@@ -40,7 +41,8 @@ pub(super) fn body(request: &Request, provider: &str) -> Value {
     if placeholders::is_text(&request.system) {
         body.insert("systemInstruction".into(), json!({ "parts": [text_part(&request.system)] }));
     }
-    body.insert("contents".into(), Value::Array(ContentsEncoder::new(request, provider).contents()));
+    let accepted = with_accepted_calls(request, |id| call_id(id, MAX_ID));
+    body.insert("contents".into(), Value::Array(ContentsEncoder::new(&accepted, provider).contents()));
     if !request.tools.is_empty() {
         let declarations: Value = request.tools.iter().map(declaration).collect();
         body.insert("tools".into(), json!([{ "functionDeclarations": declarations }]));
@@ -179,7 +181,7 @@ impl<'a> ContentsEncoder<'a> {
         let key = if result.is_error { "error" } else { "output" };
         let mut response = json!({ "name": result.tool_name, "response": { key: text } });
         if self.is_gemini_3 {
-            response["id"] = json!(placeholders::call_id(result.tool_call_id.as_str(), MAX_ID));
+            response["id"] = json!(result.tool_call_id);
             if !images.is_empty() {
                 response["parts"] = json!(images);
             }
@@ -216,7 +218,7 @@ impl<'a> ContentsEncoder<'a> {
         let arguments = if call.arguments.is_object() { call.arguments.clone() } else { json!({}) };
         let mut function = json!({ "name": call.name, "args": arguments });
         if self.is_gemini_3 {
-            function["id"] = json!(placeholders::call_id(call.id.as_str(), MAX_ID));
+            function["id"] = json!(call.id);
         }
         with_signature(json!({ "functionCall": function }), signature)
     }

@@ -11,6 +11,7 @@ use tiller_core::message::{
 use tiller_core::tool_spec::ToolSpec;
 
 use super::reasoning_details::from_signature;
+use crate::accepted_calls::{call_id, nine_alphanumeric, with_accepted_calls};
 use crate::compat::{CallIds, Compat, MaxTokensField, ThinkingField, ThinkingFormat};
 use crate::{Request, ToolChoice, placeholders};
 
@@ -108,6 +109,10 @@ struct MessageEncoder<'a> {
 
 impl MessageEncoder<'_> {
     fn messages(&self, request: &Request) -> Vec<Value> {
+        let request = &with_accepted_calls(request, |id| match self.compat.call_ids {
+            CallIds::UpTo40 => call_id(id, MAX_ID),
+            CallIds::NineAlphanumeric => nine_alphanumeric(id),
+        });
         let mut messages = Vec::new();
         if placeholders::is_text(&request.system) {
             messages.push(json!({ "role": "system", "content": request.system }));
@@ -147,7 +152,7 @@ impl MessageEncoder<'_> {
     /// field for it.
     fn assistant_message(&self, answer: &AssistantMessage, is_own: bool) -> Option<Value> {
         let texts: Vec<&str> = answer.content.iter().filter_map(text_of).collect();
-        let calls: Vec<Value> = answer.tool_calls().map(|call| self.tool_call(call)).collect();
+        let calls: Vec<Value> = answer.tool_calls().map(tool_call).collect();
         if texts.is_empty() && calls.is_empty() {
             return None;
         }
@@ -180,22 +185,6 @@ impl MessageEncoder<'_> {
         Some(message)
     }
 
-    fn call_id(&self, id: &str) -> String {
-        match self.compat.call_ids {
-            CallIds::UpTo40 => placeholders::call_id(id, MAX_ID),
-            CallIds::NineAlphanumeric => placeholders::nine_alphanumeric(id),
-        }
-    }
-
-    fn tool_call(&self, call: &ToolCall) -> Value {
-        let arguments = if call.arguments.is_object() { call.arguments.to_string() } else { "{}".to_owned() };
-        json!({
-            "id": self.call_id(call.id.as_str()),
-            "type": "function",
-            "function": { "name": call.name, "arguments": arguments },
-        })
-    }
-
     /// Inserts a result after its call and the other results, before later user messages.
     fn add_result(&self, messages: &mut Vec<Value>, result: &ToolResultMessage) {
         let is_user = |message: &Value| message["role"] == "user";
@@ -216,8 +205,7 @@ impl MessageEncoder<'_> {
         } else {
             placeholders::IMAGE.to_owned()
         };
-        let id = self.call_id(result.tool_call_id.as_str());
-        let mut value = json!({ "role": "tool", "tool_call_id": id, "content": text });
+        let mut value = json!({ "role": "tool", "tool_call_id": result.tool_call_id, "content": text });
         if self.compat.result_name {
             value["name"] = json!(result.tool_name);
         }
@@ -228,6 +216,12 @@ impl MessageEncoder<'_> {
             messages.extend(user_message(&blocks));
         }
     }
+}
+
+fn tool_call(call: &ToolCall) -> Value {
+    let arguments = if call.arguments.is_object() { call.arguments.to_string() } else { "{}".to_owned() };
+    let function = json!({ "name": call.name, "arguments": arguments });
+    json!({ "id": call.id, "type": "function", "function": function })
 }
 
 /// Encodes a user message. Text without images is sent as a string, which every server supports.

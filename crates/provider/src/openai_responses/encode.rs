@@ -14,6 +14,7 @@ use tiller_core::tool_spec::ToolSpec;
 
 use super::message_signature::MessageSignature;
 use super::reasoning_item::ReasoningItem;
+use crate::accepted_calls::{call_id, with_accepted_calls};
 use crate::{Request, ToolChoice, placeholders};
 
 /// The name of the wire format in logs.
@@ -85,6 +86,7 @@ fn tool(spec: &ToolSpec) -> Value {
 }
 
 fn input(request: &Request, provider: &str) -> Vec<Value> {
+    let request = &with_accepted_calls(request, |id| call_id(id, MAX_ID));
     let mut input = InputList::default();
     for message in &request.messages {
         match &**message {
@@ -134,9 +136,9 @@ impl InputList {
 
     /// Inserts a result after its call and the other results, before later user messages.
     fn add_result(&mut self, result: &ToolResultMessage) {
-        let id = placeholders::call_id(result.tool_call_id.as_str(), MAX_ID);
         let output = result_output(&result.content);
-        let item = json!({ "type": "function_call_output", "call_id": id, "output": output });
+        let item =
+            json!({ "type": "function_call_output", "call_id": result.tool_call_id, "output": output });
         match &mut self.next_result {
             Some(at) => {
                 self.items.insert(*at, item);
@@ -198,7 +200,6 @@ fn output_message(text: &str, phase: Option<String>) -> Value {
 }
 
 fn function_call(call: &ToolCall) -> Value {
-    let id = placeholders::call_id(call.id.as_str(), MAX_ID);
     let arguments = if call.arguments.is_object() { call.arguments.to_string() } else { "{}".to_owned() };
-    json!({ "type": "function_call", "call_id": id, "name": call.name, "arguments": arguments })
+    json!({ "type": "function_call", "call_id": call.id, "name": call.name, "arguments": arguments })
 }

@@ -165,3 +165,48 @@ async fn conversation_is_valid_in_every_other_format() {
         assert!(calls.iter().all(is_valid), "{from:?} to {to:?}: {calls:?}");
     }
 }
+
+/// A conversation in which a server gave each call the same id, and its model called a tool that doesn't exist.
+fn repeated_calls() -> Vec<Message> {
+    let call = || {
+        AssistantBlock::ToolCall(ToolCall {
+            id: "call_0".into(),
+            name: "functions.bash<|channel|>json".into(),
+            arguments: json!({}),
+            raw_arguments: None,
+            thought_signature: None,
+        })
+    };
+    let answer = || {
+        Message::Assistant(AssistantMessage {
+            content: vec![call()],
+            stop_reason: StopReason::ToolUse,
+            ..AssistantMessage::default()
+        })
+    };
+    let mut result = result("call_0", vec![text("unknown tool")], true);
+    if let Message::ToolResult(result) = &mut result {
+        result.tool_name = "functions.bash<|channel|>json".into();
+    }
+    vec![user(vec![text("look")]), answer(), result.clone(), answer(), result, user(vec![text("go on")])]
+}
+
+#[tokio::test]
+async fn repeated_call_ids_become_unique() {
+    for format in FORMATS {
+        let body = format.body(repeated_calls()).await;
+        let ids = ["call_0", "call_0-2"].map(str::to_owned).to_vec();
+        assert_eq!(format.call_and_result_ids(&body), [ids.clone(), ids], "{format:?}: {body:#}");
+    }
+}
+
+#[tokio::test]
+async fn made_up_tool_names_become_accepted_ones() {
+    for format in FORMATS {
+        let written = format.body(repeated_calls()).await.to_string();
+        let count = written.matches(r#""name":"functions_bash__channel__json""#).count();
+        // Gemini repeats the name in each result.
+        assert_eq!(count, if format == Format::Gemini { 4 } else { 2 }, "{format:?}: {written}");
+        assert!(!written.contains("channel|"), "{format:?}: {written}");
+    }
+}
