@@ -309,11 +309,15 @@ fn into_parts(content: Value) -> Vec<Value> {
     }
 }
 
-/// Marks the system prompt and the last two user messages as ends of cached prefixes, as in the Messages API.
+/// Marks the system prompt and the last two ends of the user's turns as ends of cached prefixes, as in the
+/// Messages API, where results belong to the user's turn.
 fn mark_cached(messages: &mut [Value]) {
     let system = messages.iter().position(|message| message["role"] == "system");
-    let users = (0..messages.len()).rev().filter(|at| messages[*at]["role"] == "user").take(2);
-    let marked: Vec<usize> = system.into_iter().chain(users).collect();
+    let is_of_user = |at: &usize| {
+        messages.get(*at).is_some_and(|message| message["role"] == "user" || message["role"] == "tool")
+    };
+    let ends = (0..messages.len()).rev().filter(|at| is_of_user(at) && !is_of_user(&(at + 1))).take(2);
+    let marked: Vec<usize> = system.into_iter().chain(ends).collect();
     for at in marked {
         let content = &mut messages[at]["content"];
         if let Value::String(text) = content {

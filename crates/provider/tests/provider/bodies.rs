@@ -12,7 +12,7 @@ use tiller_core::unit::{Tokens, UnixMs};
 use tiller_provider::compat::{Compat, MaxTokensField, ThinkingField, ThinkingFormat};
 use tiller_provider::descriptor::ProviderDescriptor;
 use tiller_provider::openai_chat::OpenAiChat;
-use tiller_provider::{ModelFacts, Provider, Request, ThinkingControl, ToolChoice, catalog};
+use tiller_provider::{Endpoint, ModelFacts, Provider, Request, ThinkingControl, ToolChoice, catalog};
 use tiller_test_support::mock_server::{AnswerPart, MockServer, RecordedRequest, Reply};
 
 use crate::{anthropic, collect, hello, list_files, open_ai, open_ai_endpoint, open_ai_responses};
@@ -438,6 +438,28 @@ async fn cached_blocks(messages: Vec<Message>) -> Vec<(Value, bool)> {
         (json!([role, block]), is_marked)
     };
     system.chain(messages).map(unmarked).collect()
+}
+
+#[tokio::test]
+async fn open_ai_cache_marks_move_with_the_results() {
+    let server = MockServer::start([Reply::answer([])]);
+    let endpoint = Endpoint::new("openrouter", &server.url, "X_KEY");
+    let compat = ProviderDescriptor::find("openrouter").unwrap().compat;
+    let step = |id: &str| {
+        let calls = answer("openai-completions", "claude", vec![call(id, json!({}))]);
+        [calls, result(id, vec![text("a")], false)]
+    };
+    let messages =
+        [vec![user(vec![text("look")])], step("1").into(), step("2").into(), step("3").into()].concat();
+    let provider = OpenAiChat::new(endpoint, compat).unwrap();
+    collect(&provider, request("anthropic/claude-x", messages)).await;
+    let body = &server.requests()[0].body;
+    let is_marked = |message: &Value| message.to_string().contains("cache_control");
+    let marked: Vec<bool> = body["messages"].as_array().unwrap().iter().map(is_marked).collect();
+    assert_eq!(marked, [true, false, false, false, false, true, false, true], "{body:#}");
+    let ephemeral = json!({ "type": "ephemeral" });
+    let content = json!([{ "type": "text", "text": "a", "cache_control": ephemeral }]);
+    assert_eq!(body["messages"][7]["content"], content);
 }
 
 #[tokio::test]
