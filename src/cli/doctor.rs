@@ -17,6 +17,7 @@ use crate::agent::Resources;
 use crate::config::Config;
 use crate::process::{ExitStatus, SandboxSupport, ShellCommand, on_path};
 use crate::provider::descriptor::PROVIDERS;
+use crate::provider::proxy_fault;
 use crate::sandbox::{Sandbox, SandboxMode};
 use crate::tool::{LeftoverWorktree, ToolServerState, ToolServerStatus, find_leftover_worktrees};
 use crate::tui::keybinding_problems;
@@ -24,6 +25,18 @@ use crate::workspace::Workspace;
 
 /// Programs that read or write the clipboard.
 const CLIPBOARD: &[&str] = &["wl-copy", "wl-paste", "xclip", "xsel", "pbcopy", "pbpaste"];
+
+/// Variables that name a proxy, or servers that are reached without one.
+const PROXY_VARIABLES: &[&str] = &[
+    "HTTPS_PROXY",
+    "https_proxy",
+    "HTTP_PROXY",
+    "http_proxy",
+    "ALL_PROXY",
+    "all_proxy",
+    "NO_PROXY",
+    "no_proxy",
+];
 
 /// Minimum free space for sessions: the log of a long one takes tens of megabytes.
 const MIN_FREE_BYTES: u64 = 50 * 1024 * 1024;
@@ -79,6 +92,7 @@ pub(super) fn run(arguments: &CliArgs, json: bool) -> Result<u8, CliFailure> {
             checks.extend([
                 check_config(&config, &problems),
                 check_keys(&config),
+                check_proxy(),
                 check_sandbox(&config, &sandbox),
             ]);
             checks.push(check_supervisor(&config, &sandbox, &cwd));
@@ -142,6 +156,22 @@ fn check_keys(config: &Config) -> Check {
         return Check::new("keys", CheckState::Absent, "none; `tiller login PROVIDER` stores one");
     }
     Check::new("keys", CheckState::Ok, found.join(", "))
+}
+
+/// Checks the variables that name the proxies of requests.
+fn check_proxy() -> Check {
+    const NAME: &str = "proxy";
+    // Any host that isn't this machine.
+    let servers = ["https://example.com", "http://example.com"];
+    if let Some(fault) = servers.into_iter().find_map(proxy_fault) {
+        return Check::new(NAME, CheckState::Broken, fault);
+    }
+    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let set: Vec<&str> = PROXY_VARIABLES.iter().copied().filter(is_set).collect();
+    if set.is_empty() {
+        return Check::new(NAME, CheckState::Absent, "none");
+    }
+    Check::new(NAME, CheckState::Ok, set.join(", "))
 }
 
 fn check_sandbox(config: &Config, sandbox: &Sandbox) -> Check {

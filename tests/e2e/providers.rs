@@ -229,6 +229,19 @@ fn proxy_of_the_environment_is_used_but_not_for_this_machine() {
 }
 
 #[test]
+fn invalid_proxy_variable_stops_requests_and_is_named() {
+    let sandbox = Sandbox::new()
+        .with_variable("OPENAI_API_KEY", KEY)
+        .with_variable("HTTPS_PROXY", "ftp://127.0.0.1:9500");
+    let output = sandbox.run(&["-p", "--model", "openai/gpt-5", "hello"]);
+    assert!(output.err.contains("HTTPS_PROXY is invalid: expected the URL of a proxy"), "{}", output.err);
+    let output = sandbox.run(&["doctor"]);
+    let line = output.out.lines().find(|line| line.contains(" proxy ")).unwrap();
+    assert!(line.starts_with("✗ proxy          HTTPS_PROXY is invalid"), "{}", output.out);
+    assert_eq!(output.code, Some(1));
+}
+
+#[test]
 fn prices_that_a_router_lists_count_for_cataloged_models() {
     let list = r#"{"data": [{"id": "z-ai/glm-5.3", "pricing": {"prompt": "0.001", "completion": "0.002"}}]}"#;
     let server = MockServer::start([Reply::status(200, list)]);

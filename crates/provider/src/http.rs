@@ -9,6 +9,7 @@ mod decode;
 mod endpoint;
 mod fault;
 mod network_thread;
+mod proxy;
 mod response;
 
 use std::borrow::Cow;
@@ -30,10 +31,13 @@ use super::error::{
 use super::{FailureKind, ProviderError, ProviderStream};
 pub use api_key::ApiKey;
 pub(super) use decode::{Damage, Decode, filtered, incomplete, trace};
+use endpoint::EndpointAccess;
+pub(super) use endpoint::is_loopback;
 pub use endpoint::{Endpoint, KeyHeader, Timeouts};
-use endpoint::{EndpointAccess, is_loopback};
 pub(super) use fault::into_error;
 use fault::{ResponseTimeout, causes, connection_fault, host};
+use proxy::is_direct;
+pub use proxy::proxy_fault;
 use response::ResponseStream;
 
 /// Timeout for reading an error response's body.
@@ -253,28 +257,33 @@ impl EndpointClient {
 /// proxies unless the server is on this machine, and follows no redirects.
 ///
 /// # Errors
-/// Describes in a sentence that there is no usable certificate, or that the client can't be created.
+/// Describes in a sentence that there is no usable certificate, that the proxy's variable is invalid, or that
+/// the client can't be created.
 pub fn http_client(
     base_url: &str,
     connect_timeout: Duration,
     certificates: Option<&[u8]>,
 ) -> Result<Client, String> {
-    ensure_crypto();
-    let mut builder = Client::builder()
-        .user_agent(concat!("tiller/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(connect_timeout)
-        // After a redirect, a POST becomes a GET without its body, and the key would be sent to another host.
-        .redirect(Policy::none());
-    builder = without_proxy_if_loopback(builder, base_url);
-    if let Some(pem) = certificates {
-        builder = builder.tls_certs_merge(parse_certificates(pem)?);
-    }
+    let builder = client_builder(base_url, certificates)?.connect_timeout(connect_timeout);
     builder.build().map_err(|error| format!("can't create the HTTP client: {}", causes(&error)))
 }
 
-/// Disables proxies if the server is on this machine: a remote proxy would connect to itself instead.
-fn without_proxy_if_loopback(builder: ClientBuilder, base_url: &str) -> ClientBuilder {
-    if is_loopback(base_url) { builder.no_proxy() } else { builder }
+/// Like [`http_client`], with options to add.
+pub(super) fn client_builder(base_url: &str, certificates: Option<&[u8]>) -> Result<ClientBuilder, String> {
+    ensure_crypto();
+    let mut builder = Client::builder()
+        .user_agent(concat!("tiller/", env!("CARGO_PKG_VERSION")))
+        // After a redirect, a POST becomes a GET without its body, and the key would be sent to another host.
+        .redirect(Policy::none());
+    if is_direct(base_url) {
+        builder = builder.no_proxy();
+    } else if let Some(fault) = proxy_fault(base_url) {
+        return Err(fault);
+    }
+    if let Some(pem) = certificates {
+        builder = builder.tls_certs_merge(parse_certificates(pem)?);
+    }
+    Ok(builder)
 }
 
 fn parse_certificates(pem: &[u8]) -> Result<Vec<Certificate>, String> {
@@ -319,22 +328,6 @@ async fn body_text(response: Response, deadline: Instant, limit: usize) -> Strin
 mod tests {
     use super::*;
     use crate::error::ConnectionFailure;
-
-    #[tokio::test]
-    async fn wire_of_loopback_host_uses_no_proxy() {
-        ensure_crypto();
-        let server = tiller_test_support::mock_server::MockServer::start([]);
-        let port = Url::parse(&server.url).unwrap().port().unwrap();
-        // Nothing listens on port 1.
-        let get = async |host: &str| {
-            let proxied = Client::builder().proxy(reqwest::Proxy::all("http://127.0.0.1:1").unwrap());
-            let url = format!("http://{host}:{port}");
-            let client = without_proxy_if_loopback(proxied, &url).build().unwrap();
-            client.get(url).send().await.is_ok()
-        };
-        assert!(get("127.0.0.1").await && get("localhost").await);
-        assert!(!get("127.0.0.1.example").await && !get("192.168.255.254").await);
-    }
 
     #[tokio::test]
     async fn proxy_failures_are_told_apart() {

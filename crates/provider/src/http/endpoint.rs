@@ -64,7 +64,7 @@ fn server_host(base_url: &str) -> Option<ServerHost> {
 }
 
 /// Checks whether the server is on this machine.
-pub(super) fn is_loopback(base_url: &str) -> bool {
+pub(crate) fn is_loopback(base_url: &str) -> bool {
     match server_host(base_url) {
         Some(ServerHost::Address(ip)) => ip.is_loopback() || ip.is_unspecified(),
         Some(ServerHost::Name(name)) => name == "localhost" || name.ends_with(".localhost"),
