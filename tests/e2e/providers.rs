@@ -242,6 +242,18 @@ fn invalid_proxy_variable_stops_requests_and_is_named() {
 }
 
 #[test]
+fn local_server_is_found_through_the_proxy() {
+    let models = ollama_replies();
+    let proxy = MockServer::start(models);
+    let sandbox = with_ollama(Sandbox::new(), "http://ollama.example.invalid:11434")
+        .with_variable("HTTP_PROXY", &proxy.url)
+        .with_variable("http_proxy", &proxy.url);
+    let output = sandbox.run(&["models"]);
+    assert!(output.out.contains("ollama/qwen3:8b"), "{}{}", output.out, output.err);
+    assert_eq!(proxy.requests()[0].headers["host"], "ollama.example.invalid:11434");
+}
+
+#[test]
 fn prices_that_a_router_lists_count_for_cataloged_models() {
     let list = r#"{"data": [{"id": "z-ai/glm-5.3", "pricing": {"prompt": "0.001", "completion": "0.002"}}]}"#;
     let server = MockServer::start([Reply::status(200, list)]);

@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, Url};
 use serde_json::{Value, json};
 use tiller_core::unit::Tokens;
@@ -16,11 +15,11 @@ use tokio::time::timeout;
 use crate::catalog::ModelFacts;
 use crate::descriptor::ProviderDescriptor;
 use crate::error::hints;
-use crate::http::{Endpoint, ensure_crypto};
+use crate::http::{Endpoint, client_builder, is_loopback};
 use crate::model_list::{ListedModel, parse_page};
 use crate::{demo, scripted};
 
-/// Timeout of a connection: a local server accepts immediately.
+/// Timeout of a connection to this machine: a server accepts immediately.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Timeout of an answer.
@@ -103,15 +102,14 @@ fn refusal(endpoint: &Endpoint, status: u16) -> String {
 async fn find_models(endpoint: &Endpoint) -> Result<Vec<ModelFacts>, SearchFailure> {
     let no_server = SearchFailure::NoServer;
     let root = Url::parse(&endpoint.base_url).map_err(|_| no_server)?;
-    if !accepts(&root).await {
+    if is_loopback(&endpoint.base_url) && !accepts(&root).await {
         return Err(no_server);
     }
     let access = endpoint.resolve_access().await.map_err(|_| no_server)?;
     let headers = endpoint.access_headers(&access).map_err(|_| no_server)?;
-    ensure_crypto();
-    let client = Client::builder().connect_timeout(CONNECT_TIMEOUT).timeout(ANSWER_TIMEOUT).no_proxy();
-    // A redirect would send the user's headers to another host.
-    let client = client.default_headers(headers).redirect(Policy::none()).build().map_err(|_| no_server)?;
+    let client = client_builder(&endpoint.base_url, endpoint.certificates.as_deref());
+    let client = client.map_err(|_| no_server)?.timeout(ANSWER_TIMEOUT).default_headers(headers);
+    let client = client.build().map_err(|_| no_server)?;
     let server_client = ServerClient { client, root };
     let models = match endpoint.name.as_str() {
         "ollama" => server_client.ollama().await?,
@@ -126,8 +124,8 @@ async fn find_models(endpoint: &Endpoint) -> Result<Vec<ModelFacts>, SearchFailu
     if facts.is_empty() { Err(no_server) } else { Ok(facts) }
 }
 
-/// Returns true if something accepts connections at an address. Where nothing does, as on most machines, this
-/// is cheap.
+/// Returns true if something accepts connections at an address of this machine. Where nothing does, as on most
+/// machines, this is cheaper than an HTTP client.
 async fn accepts(address: &Url) -> bool {
     let (Some(host), Some(port)) = (address.host_str(), address.port_or_known_default()) else {
         return false;
@@ -138,14 +136,18 @@ async fn accepts(address: &Url) -> bool {
 
 struct ServerClient {
     client: Client,
-    /// The server's URL; its path is replaced.
+    /// The base URL of the server's Chat Completions.
     root: Url,
 }
 
 impl ServerClient {
+    /// Returns the URL of a path of the native API, which is next to the `v1` of Chat Completions. A reverse
+    /// proxy may add a prefix to both.
     fn url(&self, path: &str) -> Url {
+        let base = self.root.path().trim_end_matches('/');
+        let prefix = base.strip_suffix("/v1").unwrap_or(base);
         let mut url = self.root.clone();
-        url.set_path(path);
+        url.set_path(&format!("{prefix}{path}"));
         url
     }
 

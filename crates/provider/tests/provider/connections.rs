@@ -10,6 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use tiller_provider::compat::Compat;
+use tiller_provider::local_servers::find_all;
 use tiller_provider::{Endpoint, FailureKind, OpenAiChat, ProviderError, StreamEvent, Timeouts};
 
 use crate::{collect, failure, hello};
@@ -164,8 +165,8 @@ async fn answer_in_gzip_is_decoded() {
     assert_eq!(events.into_iter().next(), Some(Ok(expected)));
 }
 
-#[tokio::test]
-async fn certificate_of_the_user_is_trusted() {
+/// Starts a server with TLS and this response to each request; returns an endpoint there that trusts it.
+fn trusted_endpoint(name: &str, response: String) -> Endpoint {
     tiller_provider::ensure_crypto();
     let der = |text| STANDARD.decode(text).unwrap();
     let key = PrivatePkcs8KeyDer::from(der(KEY)).into();
@@ -177,13 +178,27 @@ async fn certificate_of_the_user_is_trusted() {
         let mut stream = rustls::Stream::new(&mut tls, &mut stream);
         let mut buffer = [0; 65_536];
         let _ = stream.read(&mut buffer);
-        let _ = stream.write_all(b"HTTP/1.1 402 Payment Required\r\ncontent-length: 0\r\n\r\n");
+        let _ = stream.write_all(response.as_bytes());
     });
     let pem = format!("-----BEGIN CERTIFICATE-----\n{CERTIFICATE}\n-----END CERTIFICATE-----\n");
-    let endpoint = Endpoint {
+    Endpoint {
         certificates: Some(pem.into_bytes().into()),
-        ..Endpoint::new("local", format!("https://localhost:{port}"), "LOCAL_KEY")
-    };
+        ..Endpoint::new(name, format!("https://localhost:{port}"), "LOCAL_KEY")
+    }
+}
+
+#[tokio::test]
+async fn local_server_with_certificate_of_the_user_is_found() {
+    let list = r#"{"data": [{"id": "q", "max_model_len": 32768}]}"#;
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", list.len());
+    let found = find_all([trusted_endpoint("vllm", head + list)], Duration::from_secs(60)).await;
+    assert!(found.iter().any(|(_, models)| models.is_ok()), "{found:?}");
+}
+
+#[tokio::test]
+async fn certificate_of_the_user_is_trusted() {
+    let refusal = "HTTP/1.1 402 Payment Required\r\ncontent-length: 0\r\n\r\n";
+    let endpoint = trusted_endpoint("local", refusal.to_owned());
     let error = failure(&OpenAiChat::new(endpoint, Compat::COMMON).unwrap(), hello("m")).await;
     assert_eq!((error.failure, &*error.message), (FailureKind::Quota, "HTTP status 402"));
     let endpoint = Endpoint {

@@ -59,3 +59,19 @@ async fn local_server_is_asked_with_its_key_and_headers() {
     let request = &server.requests()[0];
     assert_eq!((&*request.headers["authorization"], &*request.headers["x-team"]), ("Bearer k", "blue"));
 }
+
+#[tokio::test]
+async fn local_server_behind_a_path_is_asked_there() {
+    let tags = || Reply::status(200, r#"{"models": [{"name": "qwen3:8b"}]}"#);
+    for (base, prefix) in [("/v1", ""), ("/ollama/v1/", "/ollama"), ("", "")] {
+        let server = MockServer::start([tags(), tags(), tags()]);
+        let found = find_all([endpoint("ollama", &format!("{}{base}", server.url))], LIMIT).await;
+        assert!(found[0].1.is_ok(), "{base}");
+        let paths: Vec<String> = server.requests().into_iter().map(|request| request.path).collect();
+        assert_eq!(
+            paths,
+            ["/api/tags", "/api/ps", "/api/show"].map(|path| format!("{prefix}{path}")),
+            "{base}"
+        );
+    }
+}
