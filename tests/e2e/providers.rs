@@ -254,6 +254,20 @@ fn local_server_is_found_through_the_proxy() {
 }
 
 #[test]
+fn model_of_absent_local_server_names_the_server() {
+    let sandbox = with_ollama(Sandbox::new(), "http://127.0.0.1:9");
+    for model in [&["--model", "vllm/qwen3"][..], &["--provider", "vllm"]] {
+        let output = sandbox.run(&[model, &["-p", "hello"]].concat());
+        assert!(output.err.contains("vLLM isn't responding"), "{}", output.err);
+        assert!(
+            output.err.contains("VLLM_BASE_URL") && !output.err.contains("tiller login"),
+            "{}",
+            output.err
+        );
+    }
+}
+
+#[test]
 fn prices_that_a_router_lists_count_for_cataloged_models() {
     let list = r#"{"data": [{"id": "z-ai/glm-5.3", "pricing": {"prompt": "0.001", "completion": "0.002"}}]}"#;
     let server = MockServer::start([Reply::status(200, list)]);

@@ -18,6 +18,7 @@ use tiller_core::unit::Tokens;
 
 use super::Provider;
 use super::catalog::{self, ModelFacts};
+use super::descriptor::ProviderDescriptor;
 use super::{ProviderError, UnavailableProvider, demo};
 
 pub use cycle::CycleDirection;
@@ -257,10 +258,10 @@ impl ProviderRegistry {
             Some(UnavailableCause::Misconfigured(reason) | UnavailableCause::Refused(reason)) => {
                 ModelError::Misconfigured { model, reason }
             }
-            None => ModelError::NoProvider {
+            None => no_server(provider).unwrap_or_else(|| ModelError::NoProvider {
                 provider: provider.to_owned(),
                 usable: join_names(self.names().map(str::to_owned)),
-            },
+            }),
         }
     }
 
@@ -315,6 +316,10 @@ impl ProviderRegistry {
         let similar = exact.or_else(first);
         if let Some(facts) = similar {
             return self.unavailable_error(&facts.provider, &facts.id);
+        }
+        let absent = name.split_once('/').filter(|(provider, _)| !self.providers.contains_key(*provider));
+        if let Some(error) = absent.and_then(|(provider, _)| no_server(provider)) {
+            return error;
         }
         let nearest = self.nearest(name);
         let advice = match name.rsplit_once(':') {
@@ -398,6 +403,12 @@ impl ProviderRegistry {
         }
         self.find_in(provider, id).ok()
     }
+}
+
+/// Returns the error for a server on the user's machine that didn't respond; `None` for other providers.
+fn no_server(provider: &str) -> Option<ModelError> {
+    let server = ProviderDescriptor::find(provider).filter(|server| server.is_local())?;
+    Some(ModelError::NoServer { server: server.display_name, variable: server.base_url_variable })
 }
 
 fn split_level(words: &str) -> (&str, Option<ThinkingLevel>) {
@@ -625,6 +636,17 @@ mod tests {
         providers.add(Arc::new(Mute("vllm")), vec![]);
         providers.add_refused("vllm", "later".to_owned());
         assert_eq!(providers.refusal("vllm"), None, "it is usable");
+    }
+
+    #[test]
+    fn find_model_of_absent_local_server_names_the_server() {
+        let providers = providers();
+        let expected = "vLLM isn't responding; start it, or set VLLM_BASE_URL to its address";
+        for name in ["vllm/qwen", "vllm/qwen:high", "vllm/claude"] {
+            assert_eq!(providers.find(name).unwrap_err().to_string(), expected, "{name}");
+        }
+        let reference = ModelRef { provider: "vllm".into(), id: "qwen".into() };
+        assert_eq!(providers.exact(&reference).err().unwrap().to_string(), expected);
     }
 
     #[test]

@@ -46,9 +46,10 @@ impl UnavailableProvider {
                 let advice = hints::for_missing_key(&model.provider, key_name);
                 (format!("no API key for {named}"), format!("{advice}; or {ANOTHER}"))
             }
-            ModelError::NoProvider { .. } | ModelError::Unknown { .. } | ModelError::Misconfigured { .. } => {
-                (error.to_string(), ANOTHER.to_owned())
-            }
+            ModelError::NoServer { .. }
+            | ModelError::NoProvider { .. }
+            | ModelError::Unknown { .. }
+            | ModelError::Misconfigured { .. } => (error.to_string(), ANOTHER.to_owned()),
         };
         Self { name: model.provider.clone(), api: "", message, hint }
     }

@@ -348,11 +348,13 @@ pub(in crate::cli) fn no_provider(provider: &str) -> CliFailure {
     }
 }
 
-/// Adds a hint, except to errors that already name the missing key.
+/// Adds a hint, except to errors that already name the missing key or server.
 fn not_found(providers: &ProviderRegistry, error: ModelError) -> CliFailure {
     let has_choice = providers.models().iter().any(|model| providers.is_usable_fallback(model));
     match error {
-        ModelError::NoKey { .. } | ModelError::Misconfigured { .. } => CliFailure::usage(error),
+        ModelError::NoKey { .. } | ModelError::NoServer { .. } | ModelError::Misconfigured { .. } => {
+            CliFailure::usage(error)
+        }
         ModelError::Unknown { .. } | ModelError::NoProvider { .. } if has_choice => {
             CliFailure::usage(error).hint("`tiller models` lists the models that can be used")
         }

@@ -29,6 +29,14 @@ pub enum ModelError {
         /// The setting and its error, or the server's answer.
         reason: String,
     },
+    /// The server on the user's machine didn't respond.
+    #[error("{server} isn't responding; start it, or set {variable} to its address")]
+    NoServer {
+        /// The server's display name.
+        server: &'static str,
+        /// The environment variable of its address.
+        variable: &'static str,
+    },
     /// The provider doesn't exist.
     #[error("provider `{provider}` is not available; available: {usable}")]
     NoProvider {
@@ -45,6 +53,7 @@ impl ModelError {
     pub fn without_hint(&self) -> String {
         match self {
             Self::NoKey { model, .. } => format!("no API key for {model}"),
+            Self::NoServer { server, .. } => format!("{server} isn't responding"),
             Self::Unknown { .. } | Self::Misconfigured { .. } | Self::NoProvider { .. } => self.to_string(),
         }
     }
