@@ -6,14 +6,17 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 /// Prefix of the keys of the providers that tiller knows.
 const KEY_PREFIX: &str = "sk-";
 
-/// Minimum length of a key without its prefix: `sk-learn` isn't a key, nor is the `x` that users configure
-/// for local servers.
-const MIN_KEY_LENGTH: usize = 8;
+/// Minimum length of a key: the `x` that users configure for local servers is in too many words.
+const MIN_KEY_LENGTH: usize = 4;
+
+/// Length below which a key of letters alone is only replaced as a whole word, and text after a prefix isn't a
+/// key: `sk-learn` isn't one.
+const DISTINCT_LENGTH: usize = 8;
 
 /// Replaces `key`, and any other text that looks like a key, with `[key]`.
 ///
 /// The key is also found in base64, standard or URL-safe, even as part of a longer encoded text, and with any
-/// of its characters percent-encoded or JSON-escaped, repeatedly.
+/// of its characters percent-encoded or JSON-escaped, repeatedly. A key shorter than 4 bytes isn't replaced.
 pub(crate) fn redact_secrets(text: &str, key: Option<&str>) -> String {
     let text = match key.map(str::trim).filter(|key| key.len() >= MIN_KEY_LENGTH) {
         Some(key) => redact_key(text, key),
@@ -24,10 +27,18 @@ pub(crate) fn redact_secrets(text: &str, key: Option<&str>) -> String {
 
 fn redact_key(text: &str, key: &str) -> String {
     let needles = needles(key);
+    let is_word = key.len() < DISTINCT_LENGTH && key.chars().all(char::is_alphabetic);
     let mut redacted = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        match needles.iter().find_map(|needle| strip_encoded(rest, needle)) {
+        let preceding = &text[..text.len() - rest.len()];
+        let strip = |needle: &String| {
+            let remaining = strip_encoded(rest, needle)?;
+            let is_part =
+                preceding.ends_with(char::is_alphabetic) || remaining.starts_with(char::is_alphabetic);
+            (!is_part || needle != key || !is_word).then_some(remaining)
+        };
+        match needles.iter().find_map(strip) {
             Some(remaining) => {
                 redacted.push_str("[key]");
                 rest = remaining;
@@ -103,7 +114,7 @@ fn redact_key_like(text: &str) -> String {
         let end = candidate.find(|c: char| !is_key_char(c)).unwrap_or(candidate.len());
         let begins_word = !preceding.ends_with(is_key_char);
         redacted.push_str(preceding);
-        redacted.push_str(if begins_word && end >= KEY_PREFIX.len() + MIN_KEY_LENGTH {
+        redacted.push_str(if begins_word && end >= KEY_PREFIX.len() + DISTINCT_LENGTH {
             "[key]"
         } else {
             &candidate[..end]
@@ -162,6 +173,26 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn redact_short_key_is_replaced_but_not_in_a_word() {
+        let key = "hunter2";
+        let basic = STANDARD.encode("user:hunter2");
+        for (text, redacted) in [
+            ("bad key Bearer hunter2", "bad key Bearer [key]"),
+            ("`hunter2`, key=hunter2.", "`[key]`, key=[key]."),
+            ("hunter2-hunter2", "[key]-[key]"),
+            ("%68unter2", "[key]"),
+        ] {
+            assert_eq!(redact_secrets(text, Some(key)), redacted);
+        }
+        assert!(redact_secrets(&basic, Some(key)).contains("[key]"), "{basic}");
+        assert_eq!(
+            redact_secrets("secretly %20secret, secret1", Some("secret")),
+            "secretly %20[key], [key]1"
+        );
+        assert_eq!(redact_secrets("no abc", Some("abc")), "no abc");
     }
 
     #[test]
