@@ -76,7 +76,7 @@ pub(crate) struct ModelPage {
 }
 
 /// Parses a page: `{data: [..]}` of OpenAI and most others, `{models: [..]}` of Gemini and Ollama, or a bare
-/// list. Entries that can't chat or call tools are omitted.
+/// list. Entries that can't chat or call tools are omitted, judging by their facts or by the words of their id.
 pub(crate) fn parse_page(body: &Value) -> Option<ModelPage> {
     let entries =
         body.as_array().or_else(|| ["data", "models"].iter().find_map(|key| body[key].as_array()))?;
@@ -90,6 +90,31 @@ pub(crate) fn parse_page(body: &Value) -> Option<ModelPage> {
         (None, None) => None,
     };
     Some(ModelPage { models, next })
+}
+
+/// Words of an id that name another kind of model than one that chats.
+const OTHER_KINDS: &[&str] = &[
+    "embed",
+    "embedding",
+    "embeddings",
+    "rerank",
+    "moderation",
+    "whisper",
+    "transcribe",
+    "tts",
+    "speech",
+    "audio",
+    "realtime",
+    "image",
+    "dall",
+    "sora",
+    "babbage",
+    "davinci",
+];
+
+fn is_of_other_kind(id: &str) -> bool {
+    let id = id.to_ascii_lowercase();
+    id.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| OTHER_KINDS.contains(&word))
 }
 
 /// Returns false for an entry that states that it doesn't support conversations with tools.
@@ -112,6 +137,9 @@ fn is_usable(entry: &Value) -> bool {
 
 fn parse_model(entry: &Value) -> Option<ListedModel> {
     let id = ["id", "model", "name", "key"].iter().find_map(|key| entry[key].as_str())?;
+    if id.is_empty() || is_of_other_kind(id) {
+        return None;
+    }
     let tokens = |keys: &[&str]| keys.iter().find_map(|key| entry[key].as_u64()).filter(|count| *count > 0);
     let top = &entry["top_provider"];
     Some(ListedModel {
@@ -244,6 +272,29 @@ mod tests {
         assert_eq!(read(&together), [ListedModel { price: price(0.2, 0.6, 0.2), ..window("x/chat", 9) }]);
         assert_eq!(parse_page(&json!({"error": "no"})), None);
         assert_eq!(parse_page(&json!("text")), None);
+    }
+
+    #[test]
+    fn page_without_ids_that_name_other_kinds() {
+        let others = [
+            "",
+            "text-embedding-3-small",
+            "whisper-1",
+            "tts-1-hd",
+            "gpt-4o-mini-tts",
+            "dall-e-3",
+            "sora-2",
+            "omni-moderation-latest",
+            "gpt-image-1",
+            "babbage-002",
+            "davinci-002",
+            "gpt-4o-transcribe",
+            "gpt-realtime",
+            "accounts/x/models/Whisper-v3",
+        ];
+        let ids = others.into_iter().chain(["gpt-4o", "gpt-imagery"]);
+        let page: Vec<Value> = ids.map(|id| json!({ "id": id, "object": "model" })).collect();
+        assert_eq!(read(&json!({ "data": page })), [listed("gpt-4o"), listed("gpt-imagery")]);
     }
 
     #[test]
