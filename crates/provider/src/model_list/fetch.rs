@@ -1,5 +1,6 @@
 //! Fetches a server's list of models.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{ListedModel, ModelPage, parse_page};
@@ -11,7 +12,7 @@ use crate::{FailureKind, ProviderError};
 /// Maximum number of pages: a faulty server may never end its list.
 const MAX_PAGES: usize = 50;
 
-/// Fetches the list of a server's models.
+/// Fetches the list of a server's models. A page that names itself as the next one is the last.
 ///
 /// # Errors
 /// If the server can't be reached, refuses the request, or returns anything other than a list of models.
@@ -22,7 +23,7 @@ pub async fn fetch(endpoint: &Endpoint, format: WireFormat) -> Result<Vec<Listed
         WireFormat::Gemini => "/models?pageSize=1000",
         WireFormat::OpenAiChat | WireFormat::OpenAiResponses => "/models",
     };
-    let (mut models, mut path) = (Vec::new(), first.to_owned());
+    let (mut models, mut seen, mut path) = (Vec::new(), HashSet::new(), first.to_owned());
     for _ in 0..MAX_PAGES {
         let body = wire.get(&path).await.map_err(|fault| into_error(endpoint, fault))?;
         let Some(ModelPage { models: found, next }) = parse_page(&body) else {
@@ -32,10 +33,10 @@ pub async fn fetch(endpoint: &Endpoint, format: WireFormat) -> Result<Vec<Listed
                 fault.with_hint(format!("check {}", hints::server_setting(&endpoint.name))),
             ));
         };
-        models.extend(found);
-        match next {
-            Some(next) => path = next_path(first, &next),
-            None => break,
+        models.extend(found.into_iter().filter(|model| seen.insert(model.id.clone())));
+        match next.map(|next| next_path(first, &next)) {
+            Some(next) if next != path => path = next,
+            Some(_) | None => break,
         }
     }
     Ok(models)
@@ -55,6 +56,16 @@ fn next_path(first: &str, next: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn fetch_ends_at_a_page_that_names_itself() {
+        let page = r#"{"data": [{"id": "m"}], "has_more": true, "last_id": "m"}"#;
+        let reply = || tiller_test_support::mock_server::Reply::status(200, page);
+        let server = tiller_test_support::mock_server::MockServer::start([reply(), reply(), reply()]);
+        let endpoint = Endpoint::new("x", &server.url, "X_KEY");
+        let models = fetch(&endpoint, WireFormat::AnthropicMessages).await.unwrap();
+        assert_eq!((models.len(), server.requests().len()), (1, 2));
+    }
 
     #[test]
     fn next_path_keeps_the_size_of_a_page() {
