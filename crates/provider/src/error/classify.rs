@@ -63,9 +63,15 @@ const QUOTA: &[&str] = &[
 /// of zero.
 const LASTING: &[&str] = &["perday", "limit: 0"];
 
-/// Texts about an invalid key that come with status 400 (xAI, Gemini), in lower case.
-const AUTH: &[&str] =
-    &["incorrect api key", "invalid api key", "api key not valid", "api_key_invalid", "wrong_api_key"];
+/// Texts about an invalid key that come with status 400 (xAI, Gemini) or in a stream, in lower case.
+const AUTH: &[&str] = &[
+    "incorrect api key",
+    "invalid api key",
+    "api key not valid",
+    "api_key_invalid",
+    "wrong_api_key",
+    "invalid_api_key",
+];
 
 /// Texts about a lack of resources that a retry can't fix (Ollama), in lower case.
 const PERMANENT: &[&str] = &["requires more system memory"];
@@ -312,6 +318,11 @@ mod tests {
         ),
         (404, r#"{"error":"model 'x' not found"}"#, FailureKind::Fatal),
         (307, "", FailureKind::Fatal),
+        (
+            0,
+            r#"{"error":{"type":"invalid_request_error","code":"invalid_api_key","message":"No."}}"#,
+            FailureKind::Auth,
+        ),
         (0, r#"{"error":{"code":"image_too_large","message":"No."}}"#, FailureKind::Fatal),
     ];
 
