@@ -157,7 +157,7 @@ impl EndpointClient {
         access: &EndpointAccess,
         deadline: Instant,
     ) -> Result<Response, ProviderFault> {
-        let url = format!("{}{}", self.endpoint.base_url.trim_end_matches('/'), post.path);
+        let url = url_of(&self.endpoint.base_url, &post.path);
         let access = self.endpoint.access_headers(access)?;
         let request = self.client.post(url).headers(post.headers.clone()).headers(access);
         let request = request.json(&post.body).build();
@@ -179,7 +179,7 @@ impl EndpointClient {
 
     /// Reads a JSON document.
     pub(super) async fn get(&self, path: &str) -> Result<Value, ProviderFault> {
-        let url = format!("{}{path}", self.endpoint.base_url.trim_end_matches('/'));
+        let url = url_of(&self.endpoint.base_url, path);
         let access = self.endpoint.access_headers(&self.endpoint.resolve_access().await?)?;
         let request = self.client.get(url).headers(access).header("anthropic-version", "2023-06-01");
         let deadline = Instant::now() + DOCUMENT_TIMEOUT;
@@ -250,6 +250,18 @@ impl EndpointClient {
             "" => "empty".to_owned(),
             _ => format!("`{}`", shorten(&self.endpoint.redact(body), MAX_QUOTED_CHARS)),
         }
+    }
+}
+
+/// Appends a path to a base URL. The base URL's query is appended to the path's.
+fn url_of(base_url: &str, path: &str) -> String {
+    let (base, query) =
+        base_url.split_once('?').map_or((base_url, None), |(base, query)| (base, Some(query)));
+    let url = format!("{}{path}", base.trim_end_matches('/'));
+    match query {
+        None => url,
+        Some(query) if path.contains('?') => format!("{url}&{query}"),
+        Some(query) => format!("{url}?{query}"),
     }
 }
 
@@ -328,6 +340,16 @@ async fn body_text(response: Response, deadline: Instant, limit: usize) -> Strin
 mod tests {
     use super::*;
     use crate::error::ConnectionFailure;
+
+    #[test]
+    fn url_query_of_the_base_follows_the_path() {
+        assert_eq!(url_of("http://x/v1/", "/models"), "http://x/v1/models");
+        assert_eq!(
+            url_of("http://x/v1?api-version=preview", "/responses"),
+            "http://x/v1/responses?api-version=preview"
+        );
+        assert_eq!(url_of("http://x/v1/?a=1&b=/", "/models?limit=2"), "http://x/v1/models?limit=2&a=1&b=/");
+    }
 
     #[tokio::test]
     async fn proxy_failures_are_told_apart() {
