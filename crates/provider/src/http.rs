@@ -220,8 +220,7 @@ impl EndpointClient {
             200..=299 if error.message.is_empty() || body.starts_with('<') => {
                 // The message about a page is its title.
                 let got = if body.starts_with('<') { error.message } else { self.quote_start(&body) };
-                ProviderFault::new(FailureKind::Fatal, format!("expected an event stream, got {got}"))
-                    .with_hint(format!("check {}", hints::server_setting(&self.endpoint.name)))
+                not_a_stream(&self.endpoint, &got)
             }
             400 if self.endpoint.silent_overflow && error.message.is_empty() => {
                 ProviderFault::new(FailureKind::Overflow, format!("HTTP status {status}"))
@@ -251,6 +250,12 @@ impl EndpointClient {
             _ => format!("`{}`", shorten(&self.endpoint.redact(body), MAX_QUOTED_CHARS)),
         }
     }
+}
+
+/// Returns the fault of an answer that isn't a stream of events.
+fn not_a_stream(endpoint: &Endpoint, got: &str) -> ProviderFault {
+    ProviderFault::new(FailureKind::Fatal, format!("expected an event stream, got {got}"))
+        .with_hint(format!("check {}", hints::server_setting(&endpoint.name)))
 }
 
 /// Appends a path to a base URL. The base URL's query is appended to the path's.

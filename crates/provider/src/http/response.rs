@@ -13,7 +13,8 @@ use tokio::time::{Instant, timeout_at};
 use super::decode::{Damage, Decode};
 use super::endpoint::Endpoint;
 use super::fault::{ResponseTimeout, connection_fault, into_error};
-use crate::error::{ProviderFault, Stage};
+use super::not_a_stream;
+use crate::error::{ProviderFault, Stage, parse_error_response};
 use crate::{FailureKind, ProviderError, ProviderStream, StreamEvent, sse};
 
 /// Maximum content of an answer, in bytes: 64 MiB, far above any model's limit. An endless answer would fill
@@ -180,8 +181,12 @@ impl<D: Decode + 'static> ResponseStream<D> {
                 if matches!(self.progress, ResponseProgress::Waiting(_)) {
                     self.content.last_growth = Instant::now();
                 }
+                let is_first = !matches!(self.progress, ResponseProgress::Started);
                 self.progress = ResponseProgress::Started;
-                self.decode_bytes(&bytes);
+                match page(&bytes).filter(|_| is_first) {
+                    Some(page) => self.events.push_back(Err(not_a_stream(&self.endpoint, &page))),
+                    None => self.decode_bytes(&bytes),
+                }
             }
             Ok(Some(Err(error))) => {
                 let fault = connection_fault(&self.endpoint, &error.without_url(), Stage::DuringAnswer);
@@ -244,6 +249,13 @@ impl<D: Decode + 'static> ResponseStream<D> {
         self.events.extend(decoded.err().map(Err));
         is_open
     }
+}
+
+/// Describes the web page that begins with these bytes; `None` if they aren't a page. A stream of events never
+/// begins with `<`.
+fn page(bytes: &[u8]) -> Option<String> {
+    let start = String::from_utf8_lossy(bytes);
+    start.trim_start().starts_with('<').then(|| parse_error_response(0, &start).message)
 }
 
 #[cfg(test)]

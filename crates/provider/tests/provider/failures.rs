@@ -125,6 +125,17 @@ async fn failure_400_without_message_is_overflow_at_cerebras() {
 }
 
 #[tokio::test]
+async fn page_of_another_content_type_is_no_answer() {
+    let page = "\n<!doctype html><title>Sign in</title>".repeat(2);
+    let server = server_for_all(&Reply::status(200, &page).header("content-type", "text/plain"));
+    for provider in providers(&server) {
+        let error = failure(&*provider, hello("m")).await;
+        let message = "expected an event stream, got a web page: Sign in";
+        assert_eq!((error.failure, &*error.message), (FailureKind::Fatal, message), "{}", provider.api());
+    }
+}
+
+#[tokio::test]
 async fn failure_text_that_is_cut_within_a_key_has_no_part_of_it() {
     const KEY: &str = "hush-hush-key";
     let json = |body: String| Reply::status(500, &body);
