@@ -66,7 +66,16 @@ pub(super) fn connection_fault(endpoint: &Endpoint, error: &reqwest::Error, stag
     let (provider, host) = (&*endpoint.name, host(endpoint));
     tracing::debug!(provider, host, error = causes(error), "connection failed");
     let cause = ConnectionFailure::from_error(error);
-    let advice = hints::for_connection(&cause, &hints::server_setting(provider));
+    let setting = hints::server_setting(provider);
+    let advice = match cause {
+        // A server with TLS hangs up when it gets a plain request.
+        ConnectionFailure::Reset | ConnectionFailure::Closed
+            if stage == Stage::BeforeAnswer && endpoint.base_url.starts_with("http:") =>
+        {
+            format!("check whether {setting} must begin with https://, and this machine's network")
+        }
+        _ => hints::for_connection(&cause, &setting),
+    };
     let failure = match stage {
         Stage::BeforeAnswer if cause.is_permanent() => FailureKind::Unreachable,
         Stage::BeforeAnswer => FailureKind::Transient { retry_after: None },

@@ -92,6 +92,8 @@ async fn connection_reset_before_an_answer_is_named() {
     let error = error_at(format!("http://127.0.0.1:{port}")).await;
     assert_eq!(error.failure, FailureKind::Transient { retry_after: None });
     assert_eq!(error.message, format!("127.0.0.1:{port} reset the connection"));
+    let hint = "check whether the base URL must begin with https://, and this machine's network";
+    assert_eq!(error.hint.as_deref(), Some(hint));
 }
 
 #[tokio::test]
