@@ -1,5 +1,7 @@
 //! Results of MCP tools as [`ToolOutput`]: text, images and structured content.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::json;
 use tiller_core::message::UserBlock;
@@ -61,7 +63,8 @@ pub(crate) fn resource(contents: ResourceContents) -> UserBlock {
 }
 
 fn image_or_note(data: String, mime_type: &str, what: &str) -> UserBlock {
-    if IMAGE_TYPES.contains(&mime_type) && data.len() <= MAX_IMAGE_BYTES {
+    let is_valid = || STANDARD.decode(&data).is_ok();
+    if IMAGE_TYPES.contains(&mime_type) && data.len() <= MAX_IMAGE_BYTES && is_valid() {
         UserBlock::Image { data, mime_type: mime_type.to_owned() }
     } else {
         text(note(what, mime_type, &data))
@@ -91,6 +94,7 @@ mod tests {
             ContentBlock::text("one"),
             ContentBlock::image("cG5n", "image/png"),
             ContentBlock::image("c3Zn", "image/svg+xml"),
+            ContentBlock::image("not base64!", "image/png"),
             ContentBlock::audio("d2F2", "audio/wav"),
             ContentBlock::resource(contents),
             ContentBlock::resource(picture),
@@ -100,6 +104,7 @@ mod tests {
             text("one"),
             image("cG5n", "image/png"),
             text("[an image that can't be shown: image/svg+xml, 3 bytes]"),
+            text("[an image that can't be shown: image/png, 8 bytes]"),
             text("[a sound that can't be shown: audio/wav, 3 bytes]"),
             text("file:///a:\nbody"),
             image("aWNvbg==", "image/png"),

@@ -24,9 +24,17 @@ pub(super) fn user_blocks(content: &Content) -> Vec<UserBlock> {
 pub(super) fn is_sendable(block: &UserBlock) -> bool {
     match block {
         UserBlock::Text { text } => is_text(text),
-        UserBlock::Image { data, .. } => !data.is_empty(),
+        UserBlock::Image { data, .. } => is_base64(data),
         UserBlock::Unknown => false,
     }
+}
+
+/// Checks for base64 with padding, without decoding it: images are large, and each request contains all of
+/// them.
+fn is_base64(data: &str) -> bool {
+    let digits = data.strip_suffix("==").or_else(|| data.strip_suffix('=')).unwrap_or(data);
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    !digits.is_empty() && data.len().is_multiple_of(4) && digits.bytes().all(is_digit)
 }
 
 /// Returns the text of a result, never empty.
@@ -67,6 +75,14 @@ pub(super) fn bash_text(message: &BashExecutionMessage) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn is_sendable_image_is_base64() {
+        let image = |data: &str| UserBlock::Image { data: data.into(), mime_type: "image/png".into() };
+        assert!(["aW1n", "aW1nYQ==", "aW1nYWE=", "+/+/"].into_iter().all(|data| is_sendable(&image(data))));
+        let invalid = ["", "==", "aW1", "aW1n\n", "a===", "-_-_", "not base64!!"];
+        assert!(invalid.into_iter().all(|data| !is_sendable(&image(data))));
+    }
 
     #[test]
     fn bash_text_has_command_output_and_end() {
