@@ -233,10 +233,16 @@ impl Config {
         self.dirs.extensions()
     }
 
-    /// Lists the variables that probably have keys, tokens or passwords, judging by their names, or by a URL
-    /// with a password in their values. Extensions don't get these.
+    /// Lists the variables that extensions, hooks and MCP servers don't get: the [`Self::key_variables`], and
+    /// those that probably have keys, tokens or passwords.
     #[must_use]
-    pub fn secret_names(&self) -> Vec<String> {
+    pub fn withheld_variables(&self) -> Vec<String> {
+        self.secret_names().into_iter().chain(self.key_variables()).collect()
+    }
+
+    /// Lists the variables that probably have keys, tokens or passwords, judging by their names, or by a URL
+    /// with a password in their values.
+    fn secret_names(&self) -> Vec<String> {
         let variables = self.environment.variables.iter();
         let secret = variables.filter(|(name, value)| is_secret(name) || contains_url_password(value));
         secret.map(|(name, _)| name.clone()).collect()

@@ -40,7 +40,7 @@ pub(super) async fn start(
             runner: wiring::runner()?,
             session: opened.session(),
             cwd: opened.cwd().to_owned(),
-            withheld_variables: config.secret_names(),
+            withheld_variables: config.withheld_variables(),
         };
         extensions.start(launches, &surroundings).await;
     }
@@ -62,7 +62,7 @@ fn hook_environment(
     Ok(HookEnvironment {
         runner: wiring::command_runner(config)?,
         cwd: cwd.to_owned(),
-        withheld_variables: config.secret_names().into_iter().chain(config.key_variables()).collect(),
+        withheld_variables: config.withheld_variables(),
         variables: vec![variable("CLAUDE_PROJECT_DIR"), variable("TILLER_PROJECT_DIR")],
     })
 }

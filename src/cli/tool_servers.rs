@@ -52,7 +52,7 @@ fn options(
         networked: networked(config),
         runner: runner()?,
         cwd: PathBuf::from(cwd),
-        secrets: config.secret_names(),
+        secrets: config.withheld_variables(),
         start_timeout: Duration::from_secs(settings.mcp_start_timeout_s()),
         list_timeout: LIST_TIMEOUT,
         call_timeout: Duration::from_secs(settings.mcp_timeout_s()),
