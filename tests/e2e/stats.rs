@@ -41,3 +41,14 @@ fn stats_sums_all_projects() {
     let text = sandbox.run(&["stats"]).out;
     assert!(text.contains("  $0.50  #####") && text.ends_with("  75%  total\n"), "{text}");
 }
+
+#[test]
+fn stats_days_are_those_of_the_named_time_zone() {
+    // Their clocks differ by 26 hours.
+    let [east, west] = ["Pacific/Kiritimati", "Etc/GMT+12"].map(|zone| {
+        let output = Sandbox::new().with_variable("TZ", zone).run(&["stats", "--json"]);
+        let stats: Value = serde_json::from_str(&output.out).unwrap();
+        stats["lastDay"].as_str().unwrap().to_owned()
+    });
+    assert!(east > west, "{east} {west}");
+}
