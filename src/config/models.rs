@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZeroU64;
 use std::path::Path;
 
 use secrecy::SecretString;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use super::environment::Environment;
@@ -80,12 +81,13 @@ struct ProviderEntry {
 #[serde(rename_all = "camelCase")]
 struct ModelEntry {
     id: String,
+    #[serde(deserialize_with = "nonempty")]
     name: Option<String>,
     api: Option<WireFormat>,
     reasoning: Option<bool>,
     input: Option<Vec<String>>,
-    context_window: Option<u64>,
-    max_tokens: Option<u64>,
+    context_window: Option<NonZeroU64>,
+    max_tokens: Option<NonZeroU64>,
     cost: Option<CostEntry>,
     #[serde(default)]
     compat: Option<CompatOverrides>,
@@ -95,10 +97,24 @@ struct ModelEntry {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct CostEntry {
-    input: f64,
-    output: f64,
-    cache_read: f64,
-    cache_write: f64,
+    #[serde(deserialize_with = "price")]
+    input: Usd,
+    #[serde(deserialize_with = "price")]
+    output: Usd,
+    #[serde(deserialize_with = "price")]
+    cache_read: Usd,
+    #[serde(deserialize_with = "price")]
+    cache_write: Usd,
+}
+
+fn nonempty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.is_empty() { Err(serde::de::Error::custom("it is empty")) } else { Ok(text) }
+}
+
+fn price<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Usd, D::Error> {
+    let price = f64::deserialize(deserializer)?;
+    if price < 0.0 { Err(serde::de::Error::custom("it is negative")) } else { Ok(Usd(price)) }
 }
 
 /// The fields of a provider. Its name is accepted but not shown.
@@ -214,8 +230,9 @@ fn expected_value(field: &str) -> &'static str {
         "headers" => "an object of strings",
         "models" => "a list",
         "compat" => "an object",
-        "contextWindow" | "maxTokens" => "a whole number of tokens",
-        "cost" => "an object of numbers, in dollars per million tokens",
+        "id" => "a string that isn't empty",
+        "contextWindow" | "maxTokens" => "a whole number of tokens above 0",
+        "cost" => "an object of numbers from 0, in dollars per million tokens",
         "input" => "a list of strings, such as [\"text\", \"image\"]",
         "api" => "a wire format, as for the provider",
         _ => "a string",
@@ -336,10 +353,10 @@ impl ModelEntry {
         };
         let of_model = base.compat.map(|compat| overrides.apply(compat));
         let price = self.cost.map(|cost| Price {
-            input: Usd(cost.input),
-            output: Usd(cost.output),
-            cache_read: Usd(cost.cache_read),
-            cache_write: Usd(cost.cache_write),
+            input: cost.input,
+            output: cost.output,
+            cache_read: cost.cache_read,
+            cache_write: cost.cache_write,
         });
         ModelFacts {
             name: self.name.clone().unwrap_or(base.name),
@@ -416,6 +433,27 @@ mod tests {
         assert!(models.warnings[0].ends_with("`mine`: `apiKey`: the variable NONE is not set"));
         assert_eq!(models.providers["mine"].base_url.as_deref(), Some("http://x"));
     }
+    #[test]
+    fn model_with_a_useless_value_is_ignored() {
+        for (field, value, problem) in [
+            ("contextWindow", json!(0), "`contextWindow` must be a whole number of tokens above 0"),
+            ("maxTokens", json!(0), "`maxTokens` must be a whole number of tokens above 0"),
+            ("id", json!(""), "`id` must be a string that isn't empty"),
+            (
+                "cost",
+                json!({ "input": -1 }),
+                "`cost` must be an object of numbers from 0, in dollars per million tokens",
+            ),
+        ] {
+            let mut model = json!({ "id": "m" });
+            model[field] = value;
+            let models = load_json(&json!({ "providers": { "mine": { "models": [model, { "id": "n" }] } } }));
+            let expected = format!("`mine`: `models[0]` is ignored: {problem}");
+            assert!(models.warnings[0].ends_with(&expected), "{:?}", models.warnings);
+            assert_eq!(models.providers["mine"].models.len(), 1, "{field}");
+        }
+    }
+
 
     #[test]
     fn headers_and_formats_of_models_are_read() {
@@ -531,7 +569,7 @@ mod tests {
             "`c`: the entry is not an object",
             "`d`: `models[1]` is ignored: it has no `id`",
             "`e`: `models` must be a list",
-            "`f`: `models[0]` is ignored: `contextWindow` must be a whole number of tokens",
+            "`f`: `models[0]` is ignored: `contextWindow` must be a whole number of tokens above 0",
             "`h`: `authHeader` must be true or false",
         ];
         assert_eq!(tails.collect::<Vec<_>>(), expected);
