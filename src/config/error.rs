@@ -101,6 +101,21 @@ impl ConfigError {
         }
         Self::Json { path, problem: json_error::in_file(error) }
     }
+
+    pub(super) fn not_jsonc(path: &Path, error: &jsonc_parser::errors::ParseError) -> Self {
+        let (line, column) = (error.line_display(), error.column_display());
+        let problem = lower_first(&error.kind().to_string());
+        Self::Json {
+            path: path.to_owned(),
+            problem: format!("line {line}, column {column}: invalid JSON: {problem}"),
+        }
+    }
+}
+
+/// Returns the text with a small first letter.
+fn lower_first(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(chars).collect()
 }
 
 /// Returns the value that an error of serde names: `invalid type: sequence, expected a map`.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::path::Path;
 
+use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use secrecy::SecretString;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -80,8 +81,8 @@ struct ProviderEntry {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ModelEntry {
-    id: String,
     #[serde(deserialize_with = "nonempty")]
+    id: String,
     name: Option<String>,
     api: Option<WireFormat>,
     reasoning: Option<bool>,
@@ -125,6 +126,20 @@ const PROVIDER_FIELDS: &[&str] =
 const MODEL_FIELDS: &[&str] =
     &["api", "compat", "contextWindow", "cost", "id", "input", "maxTokens", "name", "reasoning"];
 
+/// JSON with comments and trailing commas, as in pi.
+const SYNTAX: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
 /// Returns the paths of fields without effect, in a provider and its models.
 fn unknown_fields(entry: &Value) -> Vec<String> {
     let unknown = |value: &Value, known: &[&str], prefix: &str| -> Vec<String> {
@@ -143,10 +158,10 @@ pub(super) fn load(path: &Path, environment: &Environment) -> Result<UserModels,
         return Ok(UserModels::default());
     }
     let mut models = UserModels::default();
-    let file: Value = match serde_json::from_str(&read(path)?) {
+    let file: Value = match parse_to_serde_value(&read(path)?, &SYNTAX) {
         Ok(file) => file,
         Err(error) => {
-            models.warnings.push(format!("ignoring {}", ConfigError::not_json(path, &error)));
+            models.warnings.push(format!("ignoring {}", ConfigError::not_jsonc(path, &error)));
             return Ok(models);
         }
     };
@@ -347,7 +362,7 @@ impl ModelEntry {
         let known =
             || catalog::facts(provider, &self.id).unwrap_or_else(|| catalog::assumed(provider, &self.id));
         let base = match (self.context_window, self.served(served)) {
-            (Some(window), _) => known().with_window(Tokens(window)),
+            (Some(window), _) => known().with_window(Tokens(window.get())),
             (None, Some(found)) => ModelFacts { id: self.id.clone(), name: self.id.clone(), ..found.clone() },
             (None, None) => known(),
         };
@@ -360,7 +375,7 @@ impl ModelEntry {
         });
         ModelFacts {
             name: self.name.clone().unwrap_or(base.name),
-            max_output: self.max_tokens.map_or(base.max_output, Tokens).min(base.window),
+            max_output: self.max_tokens.map_or(base.max_output, |most| Tokens(most.get())).min(base.window),
             thinking: match (self.reasoning, base.thinking) {
                 (Some(false), _) => ThinkingControl::Never,
                 (Some(true), ThinkingControl::Never) => ThinkingControl::LOW_TO_HIGH,
@@ -396,9 +411,13 @@ mod tests {
     use crate::provider::compat::MaxTokensField;
 
     fn load_json(file: &Value) -> UserModels {
+        load_text(&file.to_string())
+    }
+
+    fn load_text(file: &str) -> UserModels {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("models.json");
-        std::fs::write(&path, file.to_string()).unwrap();
+        std::fs::write(&path, file).unwrap();
         let environment = Environment {
             variables: [("MY_KEY".to_owned(), "secret".to_owned())].into(),
             ..Environment::default()
@@ -411,6 +430,61 @@ mod tests {
             Some(ConfigKey::Value(value)) => value.expose_secret().to_owned(),
             Some(ConfigKey::Command(command)) => format!("!{command}"),
             None => "none".to_owned(),
+        }
+    }
+
+    #[test]
+    fn file_with_comments_and_trailing_commas_is_read() {
+        let text = r#"{
+            // Mine.
+            "providers": {
+                "mine": { "baseUrl": "http://x/*y*/", /* "api": "z", */ "models": [
+                    { "id": "m//n", "contextWindow": 200000, "cost": { "input": 0.25, "output": 1 }, },
+                ], },
+            },
+        }"#;
+        let models = load_text(text);
+        assert_eq!(models.warnings, [""; 0]);
+        let mine = &models.providers["mine"];
+        assert_eq!(mine.base_url.as_deref(), Some("http://x/*y*/"));
+        let facts = mine.models("mine", Compat::COMMON, &[]).next().unwrap();
+        assert_eq!((&*facts.id, facts.window), ("m//n", Tokens(200_000)));
+        assert_eq!(facts.price.map(|price| price.input), Some(Usd(0.25)));
+    }
+
+    #[test]
+    fn file_error_has_its_position() {
+        for (text, expected) in [
+            ("{\n  // a\n  \"a\": b}", "line 3, column 8: invalid JSON: unexpected token"),
+            ("{", "line 1, column 2: invalid JSON: unterminated object"),
+            (
+                "{\"a\": 'b'}",
+                "line 1, column 7: invalid JSON: single-quoted strings are not allowed",
+            ),
+        ] {
+            let warnings = load_text(text).warnings;
+            assert!(warnings[0].ends_with(expected), "{warnings:?}");
+        }
+    }
+
+    #[test]
+    fn model_with_a_useless_value_is_ignored() {
+        for (field, value, problem) in [
+            ("contextWindow", json!(0), "`contextWindow` must be a whole number of tokens above 0"),
+            ("maxTokens", json!(0), "`maxTokens` must be a whole number of tokens above 0"),
+            ("id", json!(""), "`id` must be a string that isn't empty"),
+            (
+                "cost",
+                json!({ "input": -1 }),
+                "`cost` must be an object of numbers from 0, in dollars per million tokens",
+            ),
+        ] {
+            let mut model = json!({ "id": "m" });
+            model[field] = value;
+            let models = load_json(&json!({ "providers": { "mine": { "models": [model, { "id": "n" }] } } }));
+            let expected = format!("`mine`: `models[0]` is ignored: {problem}");
+            assert!(models.warnings[0].ends_with(&expected), "{:?}", models.warnings);
+            assert_eq!(models.providers["mine"].models.len(), 1, "{field}");
         }
     }
 
@@ -433,27 +507,6 @@ mod tests {
         assert!(models.warnings[0].ends_with("`mine`: `apiKey`: the variable NONE is not set"));
         assert_eq!(models.providers["mine"].base_url.as_deref(), Some("http://x"));
     }
-    #[test]
-    fn model_with_a_useless_value_is_ignored() {
-        for (field, value, problem) in [
-            ("contextWindow", json!(0), "`contextWindow` must be a whole number of tokens above 0"),
-            ("maxTokens", json!(0), "`maxTokens` must be a whole number of tokens above 0"),
-            ("id", json!(""), "`id` must be a string that isn't empty"),
-            (
-                "cost",
-                json!({ "input": -1 }),
-                "`cost` must be an object of numbers from 0, in dollars per million tokens",
-            ),
-        ] {
-            let mut model = json!({ "id": "m" });
-            model[field] = value;
-            let models = load_json(&json!({ "providers": { "mine": { "models": [model, { "id": "n" }] } } }));
-            let expected = format!("`mine`: `models[0]` is ignored: {problem}");
-            assert!(models.warnings[0].ends_with(&expected), "{:?}", models.warnings);
-            assert_eq!(models.providers["mine"].models.len(), 1, "{field}");
-        }
-    }
-
 
     #[test]
     fn headers_and_formats_of_models_are_read() {

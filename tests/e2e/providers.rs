@@ -121,7 +121,8 @@ fn broken_models_file_is_reported_with_the_unknown_model() {
     fs::write(&models, "{").unwrap();
     let output = sandbox.run(&["-p", "--model", "x/a", "hello"]);
     assert_eq!(output.code, Some(2));
-    let ignored = format!("ignoring {}, line 1: invalid JSON: unexpected end of file", models.display());
+    let ignored =
+        format!("ignoring {}, line 1, column 2: invalid JSON: unterminated object", models.display());
     assert!(output.err.contains(&ignored), "{}", output.err);
     assert!(output.err.contains("no API key for"), "{}", output.err);
 }
