@@ -195,7 +195,7 @@ fn model_listed_without_window_has_that_of_ollama() {
         write_models(&sandbox, &json!({ "ollama": { "models": [{ "id": "qwen3:8b" }] } }));
         let output = sandbox.run(&[arguments, &["-p", "hello"]].concat());
         assert_eq!((output.out.as_str(), output.code), ("Hi.\n", Some(0)), "{}", output.err);
-        let small = "ollama/qwen3:8b has a context window of only 4.0k tokens";
+        let small = "ollama/qwen3:8b has a context window of only 4.1k tokens";
         assert!(output.err.contains(small), "{arguments:?} {}", output.err);
         let paths: Vec<String> = server.requests().into_iter().map(|request| request.path).collect();
         assert_eq!(paths, ["/api/tags", "/api/ps", "/api/show", "/v1/chat/completions"]);

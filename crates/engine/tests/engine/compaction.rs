@@ -530,7 +530,7 @@ async fn overflow_window_named_by_the_server_is_used() {
         EventKind::Warning { message, .. } => Some(message.clone()),
         _ => None,
     };
-    let expected = "the server of scripted/(in memory) reports a context window of 4.0k tokens instead of 200k; using the reported value";
+    let expected = "the server of scripted/(in memory) reports a context window of 4.1k tokens instead of 200k; using the reported value";
     assert_eq!(harness.wait_for_event(warned).await, expected);
     assert_eq!(harness.settled().await, RunOutcome::Completed);
     let state = harness.agent.state().await.unwrap().state;

@@ -565,7 +565,7 @@ async fn small_window_of_a_local_server_is_warned_about() {
     let mut harness = Harness::configured(dir, (manager, None), Access::Reads, vec![], configure);
     let warning = |id| {
         format!(
-            "llamacpp/{id} has a context window of only 4.0k tokens, too small for most tasks; to enlarge it: \
+            "llamacpp/{id} has a context window of only 4.1k tokens, too small for most tasks; to enlarge it: \
              llama-server -c 32768"
         )
     };
