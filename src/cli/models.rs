@@ -108,8 +108,7 @@ fn missing_key(provider: &str) -> String {
 }
 
 fn row(config: &Config, arguments: &CliArgs, facts: ModelFacts, problem: Option<String>) -> ModelRow {
-    let is_named = config.settings.provider() == Some(&facts.provider);
-    let has_flag = is_named && arguments.model.api_key.is_some();
+    let has_flag = wiring::has_flag_key(arguments, config, &facts.provider);
     let has_key = has_flag || config.key_source(&facts.provider).is_some();
     ModelRow { has_key, is_usable: problem.is_none(), problem, facts }
 }

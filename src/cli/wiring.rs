@@ -15,8 +15,8 @@ use std::path::Path;
 
 pub(super) use self::local_models::{add_local_models, find_local_models, renew_local_windows};
 pub(super) use self::models::{
-    ModelList, NoModel, connect_provider, key_variables, list_servers, misconfigured_notices, named_models,
-    no_provider,
+    ModelList, NoModel, connect_provider, has_flag_key, key_variables, list_servers, misconfigured_notices,
+    named_models, no_provider,
 };
 pub(super) use self::options::{command_runner, output_limits, policy, runner, sandbox};
 pub(super) use self::session::{OpenedLog, SessionChoice, manager, open};

@@ -230,6 +230,18 @@ fn proxy_of_the_environment_is_used_but_not_for_this_machine() {
 }
 
 #[test]
+fn local_server_is_found_through_the_proxy() {
+    let models = ollama_replies();
+    let proxy = MockServer::start(models);
+    let sandbox = with_ollama(Sandbox::new(), "http://ollama.example.invalid:11434")
+        .with_variable("HTTP_PROXY", &proxy.url)
+        .with_variable("http_proxy", &proxy.url);
+    let output = sandbox.run(&["models"]);
+    assert!(output.out.contains("ollama/qwen3:8b"), "{}{}", output.out, output.err);
+    assert_eq!(proxy.requests()[0].headers["host"], "ollama.example.invalid:11434");
+}
+
+#[test]
 fn invalid_proxy_variable_stops_requests_and_is_named() {
     let sandbox = Sandbox::new()
         .with_variable("OPENAI_API_KEY", KEY)
@@ -240,18 +252,6 @@ fn invalid_proxy_variable_stops_requests_and_is_named() {
     let line = output.out.lines().find(|line| line.contains(" proxy ")).unwrap();
     assert!(line.starts_with("✗ proxy          HTTPS_PROXY is invalid"), "{}", output.out);
     assert_eq!(output.code, Some(1));
-}
-
-#[test]
-fn local_server_is_found_through_the_proxy() {
-    let models = ollama_replies();
-    let proxy = MockServer::start(models);
-    let sandbox = with_ollama(Sandbox::new(), "http://ollama.example.invalid:11434")
-        .with_variable("HTTP_PROXY", &proxy.url)
-        .with_variable("http_proxy", &proxy.url);
-    let output = sandbox.run(&["models"]);
-    assert!(output.out.contains("ollama/qwen3:8b"), "{}{}", output.out, output.err);
-    assert_eq!(proxy.requests()[0].headers["host"], "ollama.example.invalid:11434");
 }
 
 #[test]
@@ -266,6 +266,17 @@ fn model_of_absent_local_server_names_the_server() {
             output.err
         );
     }
+}
+
+#[test]
+fn key_of_the_command_line_is_for_the_provider_of_the_model() {
+    let server = MockServer::start([answer("Hi.")]);
+    let sandbox = Sandbox::new().with_variable("OPENAI_BASE_URL", &format!("{}/v1", server.url));
+    let output = sandbox.run(&["-p", "--api-key", KEY, "--model", "openai/gpt-5", "hello"]);
+    assert_eq!((output.out.as_str(), output.code), ("Hi.\n", Some(0)), "{}", output.err);
+    assert_eq!(server.requests()[0].headers["authorization"], format!("Bearer {KEY}"));
+    let output = sandbox.run(&["-p", "--api-key", KEY, "--model", "zai-org/glm", "hello"]);
+    assert!(output.err.contains("--api-key needs a provider"), "{}", output.err);
 }
 
 #[test]

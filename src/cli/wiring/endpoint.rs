@@ -18,7 +18,7 @@ use crate::provider::{
 
 /// Returns a provider's endpoint, with its key if there is one; `None` without a server.
 pub(super) fn endpoint(arguments: &CliArgs, config: &Config, name: &str) -> Option<Endpoint> {
-    let flag_key = arguments.model.api_key.as_ref().filter(|_| is_named(config, name));
+    let flag_key = arguments.model.api_key.as_ref().filter(|_| named_provider(config) == Some(name));
     let access = config.access(name);
     let server = access.as_ref().and_then(|access| access.base_url.as_deref());
     let mut endpoint = match (ProviderDescriptor::find(name), server) {
@@ -97,9 +97,13 @@ pub(super) fn wire_format(config: &Config, endpoint: &Endpoint) -> Option<WireFo
     user.and_then(|user| user.api).or_else(known).or_else(of_first_model)
 }
 
-/// Returns true if a flag or a setting names the provider.
-pub(super) fn is_named(config: &Config, provider: &str) -> bool {
-    config.settings.provider() == Some(provider)
+/// Returns the provider that a flag or a setting names, by itself or in front of the model.
+pub(super) fn named_provider(config: &Config) -> Option<&str> {
+    let is_known = |name: &str| {
+        ProviderDescriptor::find(name).is_some() || config.own_providers().any(|own| own == name)
+    };
+    let of_model = || Some(config.settings.model()?.split_once('/')?.0).filter(|name| is_known(name));
+    config.settings.provider().or_else(of_model)
 }
 
 /// Returns the parameters that a provider's server accepts.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::endpoint::{compat, connect, endpoint, is_named, listed_models, wire_format};
+use super::endpoint::{compat, connect, endpoint, listed_models, named_provider, wire_format};
 use super::local_models;
 use crate::agent::{FirstModel, ModelChoice, ProviderChange};
 use crate::cli::args::CliArgs;
@@ -58,8 +58,9 @@ pub(super) fn providers(
         providers.assume_window(Tokens(window));
     }
     let provider_name = config.settings.provider();
-    if arguments.model.api_key.is_some() && provider_name.is_none() {
-        return Err(NoModel::failure("--api-key needs a provider").hint("specify it with --provider"));
+    if arguments.model.api_key.is_some() && named_provider(config).is_none() {
+        let hint = "specify it with --provider, or in --model as PROVIDER/ID";
+        return Err(NoModel::failure("--api-key needs a provider").hint(hint));
     }
     let known = PROVIDERS.iter().chain(LOCAL_SERVERS).map(|descriptor| descriptor.name);
     for name in known.chain(config.own_providers()) {
@@ -146,8 +147,9 @@ fn has_access(arguments: &CliArgs, config: &Config, name: &str) -> bool {
     has_flag_key(arguments, config, name) || config.access(name).is_some()
 }
 
-fn has_flag_key(arguments: &CliArgs, config: &Config, name: &str) -> bool {
-    is_named(config, name) && arguments.model.api_key.is_some()
+/// Returns true if `--api-key` has the key of a provider.
+pub(in crate::cli) fn has_flag_key(arguments: &CliArgs, config: &Config, name: &str) -> bool {
+    named_provider(config) == Some(name) && arguments.model.api_key.is_some()
 }
 
 /// Connects a provider with the key and server from the arguments and the configuration; returns its removal
