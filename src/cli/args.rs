@@ -113,6 +113,9 @@ pub(super) struct ModelArgs {
     /// API key for that provider, or for the one that --model names (environment variables are safer)
     #[arg(long, value_name = "KEY")]
     pub(super) api_key: Option<String>,
+    /// The provider of `api_key`, if neither --provider nor --model names it
+    #[arg(skip)]
+    pub(super) key_provider: Option<String>,
     /// Thinking level: off, minimal, low, medium, high, xhigh
     #[arg(long, value_name = "LEVEL")]
     pub(super) thinking: Option<String>,

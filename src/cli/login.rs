@@ -124,7 +124,7 @@ impl Keyring<'_> {
 
     /// Returns true if the command line has the provider's key.
     fn is_flag(&self, config: &Config, provider: &str) -> bool {
-        config.settings.provider() == Some(provider) && self.arguments.model.api_key.is_some()
+        wiring::has_flag_key(self.arguments, config, provider)
     }
 
     fn origin(&self, config: &Config, provider: &str) -> CredentialOrigin {

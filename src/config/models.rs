@@ -457,10 +457,7 @@ mod tests {
         for (text, expected) in [
             ("{\n  // a\n  \"a\": b}", "line 3, column 8: invalid JSON: unexpected token"),
             ("{", "line 1, column 2: invalid JSON: unterminated object"),
-            (
-                "{\"a\": 'b'}",
-                "line 1, column 7: invalid JSON: single-quoted strings are not allowed",
-            ),
+            ("{\"a\": 'b'}", "line 1, column 7: invalid JSON: single-quoted strings are not allowed"),
         ] {
             let warnings = load_text(text).warnings;
             assert!(warnings[0].ends_with(expected), "{warnings:?}");

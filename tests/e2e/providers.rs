@@ -9,9 +9,9 @@ use tiller_test_support::mock_server::{AnswerPart, MockServer, Reply};
 use crate::sandbox::Sandbox;
 
 /// Not in a form that is recognized as a key.
-const KEY: &str = "very-secret-words-0123456789";
+pub(super) const KEY: &str = "very-secret-words-0123456789";
 
-fn answer(text: &str) -> Reply {
+pub(super) fn answer(text: &str) -> Reply {
     Reply::answer([AnswerPart::text(text)])
 }
 

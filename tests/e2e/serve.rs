@@ -10,7 +10,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, gethostname};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use serde_json::{Value, json};
+use tiller_test_support::mock_server::MockServer;
 
+use super::providers::{KEY, answer};
 use super::sandbox::Sandbox;
 
 /// Longest wait for bytes; reached only by a test that fails.
@@ -160,6 +162,30 @@ fn serve_session_without_a_key_gets_the_demo() {
     let (status, problem) = server.call("POST", "/api/sessions", Some(body));
     assert_eq!(status, 422, "{problem}");
     assert_eq!(problem["detail"], "no API key for anthropic");
+}
+
+#[test]
+fn serve_key_before_it_is_also_for_resumed_sessions() {
+    let models = MockServer::start([answer("One."), answer("Two.")]);
+    let sandbox = Sandbox::new().with_variable("OPENAI_BASE_URL", &format!("{}/v1", models.url));
+    let line = ["--provider", "openai", "--model", "gpt-5", "--api-key", KEY];
+    let line = [&line[..], &["serve", "--listen", "127.0.0.1:0"]].concat();
+    let server = Served::start_command(&sandbox, sandbox.command(&line));
+    let (_, session) =
+        server.call("POST", "/api/sessions", Some(json!({"workspacePath": sandbox.project()})));
+    let session = format!("/api/sessions/{}", session["id"].as_str().unwrap());
+    let chat = |event: &str| {
+        let mut lines = server.watch(&session, event);
+        server.call("POST", &format!("{session}/chat"), Some(json!({"message": "hello"})));
+        assert!(lines.any(|line| line == "event: agent_settled"));
+    };
+    let resume = || server.call("POST", &format!("{session}/resume"), Some(json!({}))).1;
+    chat(resume()["lastEventId"].as_str().unwrap());
+    server.call("POST", &format!("{session}/close"), Some(json!({})));
+    chat(resume()["lastEventId"].as_str().unwrap());
+    let keys: Vec<String> =
+        models.requests().iter().map(|request| request.headers["authorization"].clone()).collect();
+    assert_eq!(keys, [format!("Bearer {KEY}"), format!("Bearer {KEY}")]);
 }
 
 #[test]

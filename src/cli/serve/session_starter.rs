@@ -77,7 +77,11 @@ impl SessionStarter {
 
     /// Starts a session with the configuration of its working directory.
     async fn start(&self, workspace: PathBuf, line: Vec<String>) -> Result<HostedSession, CliFailure> {
-        let arguments = self.arguments(&workspace, line)?;
+        let mut arguments = self.arguments(&workspace, line)?;
+        // The server's key is for its provider, whichever model the session has.
+        let RunInput { arguments: server, config, .. } = &self.input;
+        arguments.model.api_key = server.model.api_key.clone();
+        arguments.model.key_provider = wiring::key_provider(server, config).map(str::to_owned);
         let load = move |server: RunInput| {
             let (config, project) = trust::config(&arguments, TrustPrompt::Nobody)?;
             reject_wrong_settings(&config, FrontEnd::Server)?;
@@ -99,17 +103,14 @@ impl SessionStarter {
     }
 }
 
-/// Returns the arguments that choose the model of a new session: those of the client, else those of the server. The
-/// server's key stays with its provider.
+/// Returns the arguments that choose the model of a new session: those of the client, else those of the server.
 fn first_model_arguments(settings: SessionSettings, server: &ModelArgs) -> Vec<String> {
-    let ModelArgs { model, provider, api_key, thinking, .. } = server;
+    let ModelArgs { model, provider, thinking, .. } = server;
     let is_chosen = settings.provider.is_some() || settings.model.is_some();
-    let keeps_provider = !is_chosen || settings.provider.is_some() && settings.provider == *provider;
     let mut line = match is_chosen {
         true => model_arguments(settings),
         false => model_arguments(SessionSettings { provider: provider.clone(), model: model.clone() }),
     };
-    line.extend(flag("--api-key", api_key.clone().filter(|_| keeps_provider)));
     line.extend(flag("--thinking", thinking.clone().filter(|_| !is_chosen)));
     line
 }
@@ -272,14 +273,11 @@ mod tests {
 
     #[test]
     fn first_model_arguments_is_the_clients_or_the_servers() {
-        let server = ["--provider", "openai", "--model", "gpt-5", "--thinking", "high", "--api-key", "k"];
-        assert_eq!(
-            line_of(&server, None, None),
-            "--provider=openai --model=gpt-5 --api-key=k --thinking=high"
-        );
+        let server = ["--provider", "openai", "--model", "gpt-5", "--thinking", "high"];
+        assert_eq!(line_of(&server, None, None), "--provider=openai --model=gpt-5 --thinking=high");
         assert_eq!(line_of(&server, Some("demo"), None), "--provider=demo");
         assert_eq!(line_of(&server, None, Some("opus")), "--model=opus");
-        assert_eq!(line_of(&server, Some("openai"), None), "--provider=openai --api-key=k");
+        assert_eq!(line_of(&server, Some("openai"), None), "--provider=openai");
         assert_eq!(line_of(&["--provider", "demo"], None, None), "--provider=demo");
         assert_eq!(line_of(&[], None, None), "");
     }

@@ -18,7 +18,7 @@ use crate::provider::{
 
 /// Returns a provider's endpoint, with its key if there is one; `None` without a server.
 pub(super) fn endpoint(arguments: &CliArgs, config: &Config, name: &str) -> Option<Endpoint> {
-    let flag_key = arguments.model.api_key.as_ref().filter(|_| named_provider(config) == Some(name));
+    let flag_key = arguments.model.api_key.as_ref().filter(|_| key_provider(arguments, config) == Some(name));
     let access = config.access(name);
     let server = access.as_ref().and_then(|access| access.base_url.as_deref());
     let mut endpoint = match (ProviderDescriptor::find(name), server) {
@@ -97,13 +97,14 @@ pub(super) fn wire_format(config: &Config, endpoint: &Endpoint) -> Option<WireFo
     user.and_then(|user| user.api).or_else(known).or_else(of_first_model)
 }
 
-/// Returns the provider that a flag or a setting names, by itself or in front of the model.
-pub(super) fn named_provider(config: &Config) -> Option<&str> {
+/// Returns the provider that `--api-key` is for: the one that a flag or a setting names, by itself or in front of the
+/// model.
+pub(in crate::cli) fn key_provider<'a>(arguments: &'a CliArgs, config: &'a Config) -> Option<&'a str> {
     let is_known = |name: &str| {
         ProviderDescriptor::find(name).is_some() || config.own_providers().any(|own| own == name)
     };
     let of_model = || Some(config.settings.model()?.split_once('/')?.0).filter(|name| is_known(name));
-    config.settings.provider().or_else(of_model)
+    arguments.model.key_provider.as_deref().or_else(|| config.settings.provider()).or_else(of_model)
 }
 
 /// Returns the parameters that a provider's server accepts.

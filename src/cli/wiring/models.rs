@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::endpoint::{compat, connect, endpoint, listed_models, named_provider, wire_format};
+use super::endpoint::{compat, connect, endpoint, key_provider, listed_models, wire_format};
 use super::local_models;
 use crate::agent::{FirstModel, ModelChoice, ProviderChange};
 use crate::cli::args::CliArgs;
@@ -58,7 +58,7 @@ pub(super) fn providers(
         providers.assume_window(Tokens(window));
     }
     let provider_name = config.settings.provider();
-    if arguments.model.api_key.is_some() && named_provider(config).is_none() {
+    if arguments.model.api_key.is_some() && key_provider(arguments, config).is_none() {
         let hint = "specify it with --provider, or in --model as PROVIDER/ID";
         return Err(NoModel::failure("--api-key needs a provider").hint(hint));
     }
@@ -149,7 +149,7 @@ fn has_access(arguments: &CliArgs, config: &Config, name: &str) -> bool {
 
 /// Returns true if `--api-key` has the key of a provider.
 pub(in crate::cli) fn has_flag_key(arguments: &CliArgs, config: &Config, name: &str) -> bool {
-    named_provider(config) == Some(name) && arguments.model.api_key.is_some()
+    key_provider(arguments, config) == Some(name) && arguments.model.api_key.is_some()
 }
 
 /// Connects a provider with the key and server from the arguments and the configuration; returns its removal

@@ -67,12 +67,7 @@ mod tests {
         let tools = tools.into_iter().fold(Tools::default(), |tools, (name, set)| {
             let traits = ToolTraits { set: Some(set), ..ToolTraits::new(Access::Executes) };
             let (name, parameters) = (name.into(), Arc::new(json!({})));
-            tools.with(Arc::new(Named(ToolSpec {
-                name,
-                description: String::new().into(),
-                parameters,
-                traits,
-            })))
+            tools.with(Arc::new(Named(ToolSpec { name, description: String::new(), parameters, traits })))
         });
         let names = |inherited: Option<&str>, excluded: &str| {
             let inherited = inherited.map(|name| vec![name.to_owned()]);
