@@ -12,7 +12,7 @@ use crate::draw;
 use crate::keymap::Keymap;
 use crate::keymap::table::KeyCommand;
 use crate::layout::{RenderContext, right_aligned, truncate_start};
-use crate::match_marks::{occurrences, pieces, spans};
+use crate::match_marks::{occurrences, pieces};
 use crate::preview_area::PreviewSplit;
 use crate::text::one_line;
 use crate::tree::drawn_tree::DrawnTree;
@@ -124,7 +124,8 @@ impl TreeView {
         let text = truncate_to(&text, room.saturating_sub(label_width + facts_width));
         let found = style.with(Emphasis::BOLD.and(Emphasis::UNDERLINE));
         let parts = pieces(&text, &occurrences(&text, self.search.words()));
-        left.extend(spans(parts, style, found, room));
+        let span = |(piece, is_found)| Span::new(piece, if is_found { found } else { style });
+        left.extend(parts.into_iter().map(span));
         let mut typed_at = None;
         if let Some(label) = label {
             let before: usize = left.iter().map(Span::width).sum();
