@@ -323,7 +323,9 @@ impl Approvals {
     /// there is no approver, and after repeated refusals, so that the run ends.
     fn guard_repetition(&mut self, planned: PlannedCall) -> PlannedCall {
         let PlannedCall { call, decision } = planned;
-        let Some(reason) = self.repetition.count(&call) else { return PlannedCall { call, decision } };
+        let Some(reason) = self.repetition.count(&call, self.approver) else {
+            return PlannedCall { call, decision };
+        };
         let decision = match (decision, self.approver) {
             (CallDecision::Refuse { .. } | CallDecision::Deny(_), _) | (_, Approver::Absent) => {
                 deny(DenialCause::Loop, reason, None)

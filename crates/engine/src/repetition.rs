@@ -3,6 +3,8 @@
 use serde_json::Value;
 use tiller_core::message::ToolCall;
 
+use super::approvals::Approver;
+
 /// Number of consecutive equal calls that count as a loop.
 const LOOP_LENGTH: usize = 5;
 
@@ -14,9 +16,9 @@ pub(crate) struct Repetition {
 }
 
 impl Repetition {
-    /// Counts a call. Returns a reason to request approval for every fifth consecutive call with the same
-    /// tool and arguments.
-    pub(crate) fn count(&mut self, call: &ToolCall) -> Option<String> {
+    /// Counts a call. Returns a reason to stop it if it is part of a loop: every fifth consecutive call with the
+    /// same tool and arguments if the user is asked, else the fifth and all after it.
+    pub(crate) fn count(&mut self, call: &ToolCall, approver: Approver) -> Option<String> {
         let is_same = self
             .last
             .as_ref()
@@ -26,7 +28,10 @@ impl Repetition {
         } else {
             *self = Self { last: Some((call.name.clone(), call.arguments.clone())), count: 1 };
         }
-        let is_loop = self.count.is_multiple_of(LOOP_LENGTH);
+        let is_loop = match approver {
+            Approver::Present => self.count.is_multiple_of(LOOP_LENGTH),
+            Approver::Absent => self.count >= LOOP_LENGTH,
+        };
         is_loop.then(|| format!("the same call for the {}th time in a row", self.count))
     }
 }
@@ -47,11 +52,13 @@ mod tests {
             thought_signature: None,
         };
         let mut repetition = Repetition::default();
-        let mut asks = |commands: &str| -> Vec<usize> {
-            let asked = commands.split(' ').map(|command| repetition.count(&call(command)).is_some());
+        let mut asks = |commands: &str, approver| -> Vec<usize> {
+            let asked =
+                commands.split(' ').map(|command| repetition.count(&call(command), approver).is_some());
             asked.enumerate().filter(|(_, asks)| *asks).map(|(at, _)| at).collect()
         };
-        assert_eq!(asks("a a a a b a a a a a a"), [9]);
-        assert_eq!(asks("a a a a"), [3], "the tenth");
+        assert_eq!(asks("a a a a b a a a a a a", Approver::Present), [9]);
+        assert_eq!(asks("a a a a", Approver::Present), [3], "the tenth");
+        assert_eq!(asks("b b b b b b b a", Approver::Absent), [4, 5, 6]);
     }
 }

@@ -486,6 +486,22 @@ async fn call_repeated_without_approver_ends_the_run() {
 }
 
 #[tokio::test]
+async fn call_repeated_in_one_answer_is_denied_from_the_fifth() {
+    let calls = vec![json!({"name": "bash", "arguments": {"command": "ls"}}); 8];
+    let answer = serde_json::from_value(json!({"calls": calls})).unwrap();
+    let (mut harness, _) = harness(vec![answer, text_answer("done")], |parts| {
+        parts.options.policy.mode = ApprovalMode::Auto;
+        parts.options.approver = Approver::Absent;
+    });
+    harness.prompt("go").await;
+    harness.settled().await;
+    let results = harness.results();
+    let denied: Vec<bool> =
+        results.iter().map(|result| result.starts_with("denied: the same call")).collect();
+    assert_eq!(denied, [false, false, false, false, true, true, true, true]);
+}
+
+#[tokio::test]
 async fn call_with_clear_but_wrong_types_is_repaired() {
     let limited = call("bash", json!({"command": "ls", "timeout": "5"}));
     let misspelled = ["bsh", "functions.bash", "Bash"].map(|name| call(name, json!({"command": "ls"})));
