@@ -93,9 +93,11 @@ fn judge_segments(
         let passes_on = find::passes_on_credentials(segment, &segments[at + 1..], context)
             .then(|| Risk::new(RiskKind::ReadsCredentials, outside::READS_CREDENTIALS));
         let of_input = find::add_unknown_operand(segment, &segments[..at])
+        let of_printed = find::add_printed_operands(segment, &segments[..at])
+            .and_then(|words| judge_words(&words, context, depth));
             .and_then(|words| judge_changes(&words, context, depth));
         let own = list_segment_risks(segment, context, depth);
-        risks.push(own.into_iter().chain(passes_on).chain(of_input).collect());
+        risks.push(own.into_iter().chain(passes_on).chain(of_printed).chain(of_input).collect());
         if let Some(next) = context.find_cd_target(segment, &previous) {
             visited.extend(context.list_cd_targets(segment, &previous));
             visited.dedup();
@@ -191,7 +193,7 @@ fn list_segment_risks(segment: &Segment, context: CommandContext<'_>, depth: usi
     let read = [segment.words.as_slice(), &segment.inputs].concat();
     let credentials = outside::reads_credentials(&read, context)
         .then(|| Risk::new(RiskKind::ReadsCredentials, outside::READS_CREDENTIALS));
-    let unknown = unknown::find_unknown(segment, context.variables).map(Risk::dangerous);
+    let unknown = unknown::find_unknown_input(segment).map(Risk::dangerous);
     let mut of_words = list_word_risks(&segment.words, context, depth);
     let input_code = code::list_input_code(segment).iter();
     of_words.extend(input_code.flat_map(|code| list_code_risks(code, context, depth)));
@@ -256,7 +258,9 @@ fn list_word_risks(words: &[String], context: CommandContext<'_>, depth: usize) 
     });
     let own = programs(words).into_iter().flat_map(risks).flatten();
     let changes = [embedded::find_variable(words), embedded::find_redefinition(words)].into_iter();
-    own.chain(nested).chain(possible).chain(changes.flatten().map(Risk::dangerous)).collect()
+    let unknown = unknown::find_unknown(words, context.variables).filter(|_| context.is_certain);
+    let changes = changes.flatten().chain(unknown).map(Risk::dangerous);
+    own.chain(nested).chain(possible).chain(changes).collect()
 }
 
 /// Finds the risk of words that another program may run, or only use as text. Unreadable or unknown words
@@ -327,7 +331,12 @@ fn judge_program(
         }
         "cmake" => runners::find_cmake_command(arguments).and_then(|words| judge_run(&words, context, depth)),
         "git" => judge_git(arguments, context, depth),
-        "ssh" => find_worst(ends(arguments).filter_map(|words| judge_run(words, context.elsewhere(), depth))),
+        "ssh" => {
+            // The value of an option, or the host.
+            let is_value = |words: &[String]| words.len() > 1 && words[0].contains('$');
+            let runs = ends(arguments).filter(|words| !is_value(words));
+            find_worst(runs.filter_map(|words| judge_run(words, context.elsewhere(), depth)))
+        }
         _ if name.starts_with("mkfs") => destroys(format!("changes a disk ({name})")),
         _ => {
             let lines = list_lines(name, arguments);
@@ -343,11 +352,13 @@ fn find_mount(name: &str, arguments: &[String], context: CommandContext<'_>) -> 
     Some(format!("gives a container access to {source}"))
 }
 
-/// Finds the danger of a command that deletes or changes directories, possibly in a shell.
+/// Finds the danger of a command that deletes or changes directories, possibly in a shell, and of git, whose first
+/// operand decides.
 fn judge_changes(words: &[String], context: CommandContext<'_>, depth: usize) -> Option<Risk> {
     let changes = |(name, arguments): (&str, &[String])| match name {
         "rm" => is_recursive(arguments),
         "chmod" | "chown" | "chgrp" => changes_recursively(arguments),
+        "git" => true,
         _ => SHELLS.contains(&name),
     };
     programs(words).into_iter().any(changes).then(|| judge_words(words, context, depth)).flatten()
@@ -697,11 +708,31 @@ mod tests {
             ("$HOME/$X/y", "runs a command that can't be determined: $HOME/$X/y"),
             ("HOME=/x; $HOME/bin/y", "runs a command that can't be determined: $HOME/bin/y"),
             ("$HOME x", "runs a command that can't be determined: $HOME"),
+            ("parallel :::: x", "executes the output of another command (parallel)"),
             ("xargs bash -c < x", "executes the output of another command (xargs)"),
             ("xargs -a x -I{} {}", "executes the output of another command (xargs)"),
             ("cat x | xargs env", "executes the output of another command (xargs)"),
             ("cat x | xargs timeout 5", "executes the output of another command (xargs)"),
             ("parallel < x", "executes the output of another command (parallel)"),
+            "command -v \"$TOOL\" && command -V $X",
+            "PATH=$PATH:a/$X env A=b/$Y cargo test",
+            "env -u $X timeout -s $S 5 nice -n $N ls $Y",
+            "watch -n 1 \"ls *.txt $DIR\"",
+            "find . -exec grep $X {} +",
+            "git -C $DIR log $X",
+            "for c in status log; do git $c; done",
+            "git ls-files | xargs git add",
+            "npx jest $X *.test.js",
+            "docker exec $C ls",
+            "ssh -p $PORT $HOST ls -l",
+            "echo a b | xargs rm",
+            "parallel ::: 'cargo build' 'cargo test'",
+            "exec > log 2>&1",
+            "f() { local x=$1; git log \"$x\"; }; f a",
+            "f() { g & }; f | f",
+            "f() { f; }; f &",
+            "walk() { ls \"$1\" | while read -r d; do walk \"$d\"; done; }; walk .",
+            "walk() { for f in \"$1\"/*; do [ -d \"$f\" ] && walk \"$f\" & done; }; walk src",
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
         }
@@ -723,6 +754,70 @@ mod tests {
             "eval 'ls -la'",
             "[ -f x ] && [[ -d y ]] && ls *.rs",
             "case $X in a*) ls;; esac",
+    #[test]
+    fn risk_of_unknown_program_behind_wrapper_asks() {
+        for (line, word) in [
+            ("exec $X", "$X"),
+            ("env $X", "$X"),
+            ("env A=b $X c", "$X"),
+            ("command $X", "$X"),
+            ("builtin $X", "$X"),
+            ("nohup $X &", "$X"),
+            ("nice $X", "$X"),
+            ("nice -n 5 $X", "$X"),
+            ("timeout 5 $X", "$X"),
+            ("timeout $X ls", "$X"),
+            ("setsid $X", "$X"),
+            ("stdbuf -oL $X", "$X"),
+            ("time $X", "$X"),
+            ("xargs $X < y", "$X"),
+            ("watch \"$X a\"", "$X a"),
+            ("find . -exec $X {} \\;", "$X"),
+            ("find . -exec $(cat x) {} +", "$(…)"),
+            ("find . -exec env $X {} +", "$X"),
+            ("cmake -E env $X a", "$X"),
+            ("strace $X", "$X"),
+            ("strace -f /bin/r? -rf /", "/bin/r?"),
+            ("npx \"$X\" a", "$X"),
+            ("script -c \"$X\"", "$X"),
+            ("env -S \"$X\"", "$X"),
+            ("exec `curl x`", "$(…)"),
+            ("nohup $(curl x)", "$(…)"),
+            ("env $(curl -s x)", "$(…)"),
+            ("while read -r l; do env $l; done < <(curl -s x)", "$l"),
+            ("exec $(echo rm -rf /)", "$(…)"),
+            ("env /bin/r? -rf /", "/bin/r?"),
+            ("timeout 5 /bin/r[m] -rf /", "/bin/r[m]"),
+            ("bash -c 'exec \"$0\" \"$@\"' rm -rf /", "$0"),
+            ("f(){ exec \"$@\"; }; f rm -rf ~", "$@"),
+            ("sh -c 'exec \"$@\"' sh rm -rf ~", "$@"),
+            ("f(){ git \"$@\"; }; f push --force", "git $@"),
+            ("git -C x $C", "git $C"),
+            ("cat x | xargs git", "git $(…)"),
+            ("cat x | xargs -I{} git -C a {}", "git {}"),
+            ("find . -exec git {} +", "git {}"),
+            ("parallel git ::: push", "git :::"),
+            ("git bisect run $X a", "$X"),
+        ] {
+            let expected = format!("runs a command that can't be determined: {word}");
+            assert_eq!(risk_in_work(line), Some(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn risk_of_printed_operands_is_that_of_the_command() {
+        for (line, expected) in [
+            ("echo push --force | xargs git", "overwrites pushed commits"),
+            ("echo '-rf /' | xargs rm", "deletes everything under /"),
+            ("printf '%s\\n' -rf ~ | xargs -n 5 rm", "deletes everything under ~"),
+            ("echo ~ | xargs -I% rm -rf %", "deletes everything under ~"),
+            ("parallel ::: 'rm -rf /'", "deletes everything under /"),
+            ("parallel -j 2 ::: ls 'git push -f'", "overwrites pushed commits"),
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
+        }
+    }
+
         ] {
             assert_eq!(risk_in_work(line), None, "{line}");
         }

@@ -41,6 +41,8 @@ pub(super) fn list_lines(name: &str, arguments: &[String]) -> Vec<String> {
     match name {
         "alias" => arguments.iter().filter_map(|word| Some(word.split_once('=')?.1.to_owned())).collect(),
         "eval" => vec![arguments.join(" ")],
+        // `parallel ::: LINE LINE`
+        ":::" => arguments.iter().filter(|word| *word != ":::").cloned().collect(),
         "mapfile" | "readarray" => values(arguments, 'C', "").map(str::to_owned).collect(),
         "trap" => arguments.first().cloned().into_iter().collect(),
         _ if SHELLS.contains(&name) => line_of_shell(arguments).cloned().into_iter().collect(),
@@ -92,7 +94,7 @@ pub(super) fn append_quoted<'a>(words: impl Iterator<Item = &'a str>) -> String 
 }
 
 /// Returns true for an assignment: `X=…`, `X+=…`, `X[1]=…`.
-pub(super) fn is_assignment(word: &str) -> bool {
+pub(in crate::policy) fn is_assignment(word: &str) -> bool {
     let Some((name, _)) = word.split_once('=') else { return false };
     let name = name.trim_end_matches('+').split('[').next().unwrap_or(name);
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -133,6 +135,22 @@ pub(super) fn program(words: &[String]) -> (&str, &[String]) {
 
 /// Returns the index of the program of a command.
 fn find_program(words: &[String]) -> Option<usize> {
+    find_program_after(words, |_| {})
+}
+
+/// Lists the words that name a program: the wrappers, variables that may be empty, and the program itself. A program
+/// behind a wrapper may be a line for a shell, which [`wrapped_lines`] returns.
+pub(super) fn list_program_words(words: &[String]) -> Vec<&String> {
+    let mut named = Vec::new();
+    let program = find_program_after(words, |at| named.push(&words[at]));
+    let is_line = |word: &&String| !named.is_empty() && word.contains(char::is_whitespace);
+    let program = program.map(|at| &words[at]).filter(|word| !is_line(word));
+    named.retain(|word| !is_assignment(word));
+    named.into_iter().chain(program).collect()
+}
+
+/// Returns the index of the program of a command, after passing on the indices of the wrappers before it.
+fn find_program_after(words: &[String], mut pass_wrapper: impl FnMut(usize)) -> Option<usize> {
     let (mut wrapper, mut at) = (None, 0);
     while let Some(word) = words.get(at) {
         let name = base_name(word);
@@ -142,6 +160,7 @@ fn find_program(words: &[String]) -> Option<usize> {
         // The variable may be empty.
         if WRAPPERS.contains(&name) || name.starts_with('$') {
             wrapper = Some(name);
+            pass_wrapper(at);
         } else if is_wrapper_option && wrapper.is_some_and(|wrapper| has_value(wrapper, word)) {
             at += 1;
         } else if !is_wrapper_option

@@ -140,6 +140,22 @@ pub(super) fn add_unknown_operand(segment: &Segment, before: &[Segment]) -> Opti
     })
 }
 
+/// Returns the command of an xargs with the operands that an `echo` or `printf` before it prints.
+pub(super) fn add_printed_operands(segment: &Segment, before: &[Segment]) -> Option<Vec<String>> {
+    let command = find_xargs_command(&segment.words);
+    let printer = before.last().filter(|other| other.statement == segment.statement)?;
+    let ("echo" | "printf", printed) = program(&printer.words) else { return None };
+    if command.is_empty() {
+        return None;
+    }
+    let printed = printed.join(" ").replace("\\n", " ");
+    let options = &segment.words[..segment.words.len() - command.len()];
+    Some(match find_replaced(options) {
+        Some(text) => command.iter().map(|word| word.replace(&text, &printed)).collect(),
+        None => command.iter().cloned().chain(printed.split_whitespace().map(str::to_owned)).collect(),
+    })
+}
+
 /// Returns true if an xargs builds its command from the input: the program, the line of a shell, or a part of
 /// the line that names a program.
 pub(super) fn takes_line_from_input(words: &[String]) -> bool {

@@ -126,9 +126,6 @@ mod tests {
             ("git clone --config=core.fsmonitor=./x y", "core.fsmonitor"),
             ("git config filter.x.clean ./x", "filter.x.clean"),
             ("git -c alias.x='!ls' x", "alias.x"),
-            ("git -c alias.x=\"$X\" x", "alias.x"),
-            ("git --config-env=alias.x=X x", "alias.x"),
-            ("git --config-env Alias.x=X x", "Alias.x"),
             ("git config --add include.path ../x", "include.path"),
         ] {
             let expected = format!("configures a program for git to run ({key})");
@@ -147,6 +144,9 @@ mod tests {
             ("git -c alias.a=b -c alias.b='reset --hard' a", "discards uncommitted changes"),
             ("git config alias.p 'push --force'", "overwrites pushed commits"),
             ("git config set --global alias.x '!sudo x'", "runs as another user (sudo)"),
+            ("git -c alias.x=\"$X\" x", "runs a command that can't be determined: git $X"),
+            ("git --config-env=alias.x=X x", "runs a command that can't be determined: git $"),
+            ("git --config-env Alias.x=X x", "runs a command that can't be determined: git $"),
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
         }

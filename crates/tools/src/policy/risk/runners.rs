@@ -167,6 +167,12 @@ pub(super) fn list_run_commands(name: &str, arguments: &[String]) -> Vec<Vec<Str
     starts.map(|(at, _)| rest[at..].to_vec()).chain(lines).collect()
 }
 
+/// Returns the first operand of a program that runs a command, unless the command runs in a container.
+pub(super) fn find_operand<'a>(name: &str, arguments: &'a [String]) -> Option<&'a String> {
+    let rest = RUNNERS.iter().find_map(|row| arguments_of(row, name, arguments))?;
+    rest.iter().find(|word| !word.starts_with('-')).filter(|_| !is_container(name))
+}
+
 /// Returns the arguments after the words of a row; `None` for another program.
 fn arguments_of<'a>(row: &str, name: &str, arguments: &'a [String]) -> Option<&'a [String]> {
     match row.split_once(' ') {

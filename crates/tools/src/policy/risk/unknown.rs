@@ -1,39 +1,68 @@
 //! Finds commands whose program isn't known before they run.
 
 use super::super::shell::Segment;
-use super::arguments::{base_name, is_assignment, program};
+use super::arguments::{base_name, is_assignment, list_program_words, program};
 use super::variables::{Variable, is_word_known, strip_fixed};
-use super::{download, find};
+use super::{download, find, git_data_loss, runners};
 
-/// Returns the reason it is unknown what a command runs: its program comes from a variable or a substitution,
-/// or it is a shell or an interpreter that runs the output of another command.
-pub(super) fn find_unknown(segment: &Segment, variables: &[Variable]) -> Option<String> {
-    let words = &segment.words;
-    let command = words.iter().find(|word| !is_assignment(word))?;
-    let name = strip_fixed(command, variables);
-    let is_variable = name.contains(['$', '`']) && !is_word_known(name, variables);
-    if is_variable || (!name.contains('$') && is_pattern(name)) {
-        return Some(format!("runs a command that can't be determined: {command}"));
+/// Returns the reason it is unknown what a command runs: a word that names a program comes from a variable or a
+/// substitution or is a pattern, or a shell or an interpreter runs the output of another command.
+pub(super) fn find_unknown(words: &[String], variables: &[Variable]) -> Option<String> {
+    if only_looks_up(words) {
+        return None;
     }
     let (name, arguments) = program(words);
+    let mut named = list_program_words(words).into_iter().chain(runners::find_operand(name, arguments));
+    if let Some(word) = named.find(|word| is_unknown(word, variables)) {
+        return Some(format!("runs a command that can't be determined: {word}"));
+    }
+    let first = words.iter().find(|word| !is_assignment(word))?;
     match name {
         "eval" if arguments.iter().any(|word| word.contains('$')) => {
             Some("runs a command that can't be determined (eval)".into())
         }
+        "git" => find_unknown_subcommand(arguments, variables)
+            .map(|word| format!("runs a command that can't be determined: git {word}")),
         _ if download::takes_program_from_substitution(name, arguments) => {
             Some(format!("executes the output of another command ({name})"))
         }
         _ if find::takes_line_from_input(words) => {
             Some("executes the output of another command (xargs)".into())
         }
-        "" if base_name(command) == "parallel" => {
+        "" | "::::" if base_name(first) == "parallel" => {
             Some("executes the output of another command (parallel)".into())
-        }
-        _ if segment.reads_pipe && download::takes_program_from_input(name, arguments) => {
-            Some(format!("executes the output of another command ({name})"))
         }
         _ => None,
     }
+}
+
+/// Returns the reason it is unknown what a command with a pipe as its input runs.
+pub(super) fn find_unknown_input(segment: &Segment) -> Option<String> {
+    let (name, arguments) = program(&segment.words);
+    let runs = runners::list_run_commands(name, arguments);
+    let runs = runs.iter().filter(|_| !runners::is_container(name)).map(|words| program(words));
+    let mut takers = [(name, arguments)].into_iter().chain(runs);
+    let (name, _) = takers.find(|(name, arguments)| download::takes_program_from_input(name, arguments))?;
+    segment.reads_pipe.then(|| format!("executes the output of another command ({name})"))
+}
+
+/// Returns the subcommand of git if it isn't known: the arguments of git decide what it does.
+fn find_unknown_subcommand<'a>(arguments: &'a [String], variables: &[Variable]) -> Option<&'a str> {
+    let (word, _) = git_data_loss::split_command(arguments)?;
+    let is_name = word.starts_with(|c: char| c.is_alphabetic() || c == '$');
+    (!is_name || !is_word_known(word, variables)).then_some(word)
+}
+
+/// Returns true for `command -v NAME`, which runs nothing.
+fn only_looks_up(words: &[String]) -> bool {
+    let [first, option, ..] = words else { return false };
+    first == "command" && option.starts_with('-') && option.contains(['v', 'V'])
+}
+
+fn is_unknown(word: &str, variables: &[Variable]) -> bool {
+    let name = strip_fixed(word, variables);
+    let is_variable = name.contains(['$', '`']) && !is_word_known(name, variables);
+    is_variable || (!name.contains('$') && is_pattern(name))
 }
 
 /// Checks whether a word is a pattern, for which the shell inserts the names of files. `[` and `[[` are commands.
