@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tiller_core::protected_path::Protection;
 
-use super::shell::{self, Segment, UnparsedLine};
+use super::shell::{self, Segment, SelfCall, UnparsedLine};
 
 mod arguments;
 mod code;
@@ -26,7 +26,7 @@ mod writes;
 use arguments::{
     HARMLESS_DEVICES, has_flag, is_recursive, list_entered_dirs, list_lines, programs, targets, wrapped_lines,
 };
-pub(super) use arguments::{SHELLS, base_name};
+pub(super) use arguments::{SHELLS, base_name, is_assignment};
 pub(super) use command_context::CommandContext;
 pub(super) use download::{runs_any_input, takes_script};
 pub(super) use kind::{Risk, RiskKind};
@@ -41,8 +41,7 @@ const MAX_VISITED: usize = 64;
 
 /// Finds the worst risk of a command line; `None` if none is known.
 pub(super) fn find_risk(line: &str, context: CommandContext<'_>) -> Option<Risk> {
-    let fork_bomb = || Risk::new(RiskKind::Destroys, "looks like a fork bomb");
-    is_fork_bomb(line).then(fork_bomb).or_else(|| judge_line(line, context, DEPTH))
+    judge_line(line, context, DEPTH)
 }
 
 /// Returns the first of the worst risks.
@@ -97,7 +96,8 @@ fn judge_segments(
             .and_then(|words| judge_words(&words, context, depth));
             .and_then(|words| judge_changes(&words, context, depth));
         let own = list_segment_risks(segment, context, depth);
-        risks.push(own.into_iter().chain(passes_on).chain(of_printed).chain(of_input).collect());
+        let own = own.into_iter().chain(judge_self_call(segment, segments));
+        risks.push(own.chain(passes_on).chain(of_printed).chain(of_input).collect());
         if let Some(next) = context.find_cd_target(segment, &previous) {
             visited.extend(context.list_cd_targets(segment, &previous));
             visited.dedup();
@@ -106,6 +106,18 @@ fn judge_segments(
         }
     }
     (risks, current)
+}
+
+/// Finds the risk of a function that calls itself several times at once: without a condition, or more than once.
+fn judge_self_call(segment: &Segment, segments: &[Segment]) -> Option<Risk> {
+    let is_same =
+        |other: &&Segment| other.self_call.is_some() && other.words.first() == segment.words.first();
+    let kind = match segment.self_call? {
+        SelfCall::Multiplying => RiskKind::Destroys,
+        SelfCall::Beside if segments.iter().filter(is_same).count() > 1 => RiskKind::Dangerous,
+        SelfCall::Beside | SelfCall::Sequential => return None,
+    };
+    Some(Risk::new(kind, "looks like a fork bomb"))
 }
 
 /// A command of a line and its risks.
@@ -450,21 +462,6 @@ fn is_device(path: &str) -> bool {
     path.starts_with("/dev/") && !is_dir && !HARMLESS_DEVICES.contains(&path)
 }
 
-/// `:(){ :|:& };:` under any name: a function that starts itself twice.
-fn is_fork_bomb(line: &str) -> bool {
-    const SEPARATORS: &str = "(){};&|";
-    let spaced: String =
-        line.chars().map(|c| if SEPARATORS.contains(c) { format!(" {c} ") } else { c.to_string() }).collect();
-    let words: Vec<&str> = spaced.split_whitespace().collect();
-    let starts_itself_twice = |name: &str, body: &[&str]| {
-        body.windows(3).any(|it| it[0] == name && ["|", "&"].contains(&it[1]) && it[2] == name)
-    };
-    words
-        .windows(4)
-        .enumerate()
-        .any(|(at, it)| it[1..] == ["(", ")", "{"] && starts_itself_twice(it[0], &words[at + 4..]))
-}
-
 /// Finds the risk of a line in the working directory `/home/me/work` of the user `me`.
 #[cfg(test)]
 fn risk_in_work(line: &str) -> Option<String> {
@@ -635,6 +632,16 @@ mod tests {
             ("f () { f | f & }; f", "looks like a fork bomb"),
             ("f() { f & f; }; f", "looks like a fork bomb"),
             ("env -C / rm -rf usr", "deletes everything under usr"),
+            ("bash -c ':(){ :|:& };:'", "looks like a fork bomb"),
+            ("eval ':(){ :|:& };:'", "looks like a fork bomb"),
+            ("timeout 5 sh -c 'f(){ f|f& };f'", "looks like a fork bomb"),
+            ("function f { f | f & }; f", "looks like a fork bomb"),
+            ("fork() { fork; fork & }; fork", "looks like a fork bomb"),
+            ("f() { (f; f) & }; f", "looks like a fork bomb"),
+            ("f() (f | cat); f", "looks like a fork bomb"),
+            ("f() { while :; do f | f; done; }; f", "looks like a fork bomb"),
+            ("f() { [ x ] && f & f; }; f", "looks like a fork bomb"),
+            ("sh <<'E'\nf() { f & f; }\nf\nE", "looks like a fork bomb"),
             ("env X=1 --chdir=.. sh -c 'rm -rf x'", "deletes everything under x"),
             ("env -C ~ cat .ssh/id_rsa", READS_CREDENTIALS),
             ("env -C .git/hooks tee pre-commit", Protection::Git.reason()),

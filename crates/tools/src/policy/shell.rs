@@ -8,7 +8,7 @@ mod words;
 
 pub(super) use parser::parse;
 pub(super) use plain::{ControlOperator, PlainCommand, plain_commands};
-pub(super) use segment::{Segment, UnparsedLine};
+pub(super) use segment::{Segment, SelfCall, UnparsedLine};
 pub(super) use words::SUBSTITUTION;
 
 /// Lists the commands of a line; none if the line isn't valid shell syntax.

@@ -3,7 +3,7 @@
 use brush_parser::ast::{
     AndOr, Assignment, AssignmentValue, Command, CommandPrefixOrSuffixItem, CompoundCommand, CompoundList,
     ExtendedTestExpr, IoFileRedirectKind, IoFileRedirectTarget, IoHereDocument, IoRedirect, Pipeline,
-    ProcessSubstitutionKind, RedirectList, SimpleCommand, SubshellCommand, Word,
+    ProcessSubstitutionKind, RedirectList, SeparatorOperator, SimpleCommand, SubshellCommand, Word,
 };
 use brush_parser::{Parser, ParserOptions, uncached_tokenize_str};
 
@@ -31,7 +31,8 @@ const DEPTH: usize = 16;
 pub(in crate::policy) fn parse(line: &str) -> Result<Vec<Segment>, UnparsedLine> {
     // `bash -c` has no extended patterns: `!(x)` runs `x`.
     let options = ParserOptions { enable_extended_globbing: false, ..ParserOptions::default() };
-    let mut lister = CommandLister { segments: Vec::new(), options, statement: 0, last_statement: 0 };
+    let (segments, functions) = (Vec::new(), Vec::new());
+    let mut lister = CommandLister { segments, options, functions, statement: 0, last_statement: 0 };
     lister.read_line(line, DEPTH)?;
     Ok(lister.segments)
 }
@@ -44,11 +45,17 @@ struct ParseContext {
     begins_statements: bool,
     reads_pipe: bool,
     writes_pipe: bool,
+    /// True in the background or in a pipe, since the beginning of the current function.
+    is_beside: bool,
+    /// True for a command that a condition or an empty loop skips.
+    is_conditional: bool,
 }
 
 struct CommandLister {
     segments: Vec<Segment>,
     options: ParserOptions,
+    /// The names of the functions around the current command.
+    functions: Vec<String>,
     /// The number of the current statement, and of the last one.
     statement: usize,
     last_statement: usize,
@@ -77,9 +84,12 @@ impl CommandLister {
 
     fn read_list(&mut self, list: &CompoundList, context: ParseContext) -> ParseResult {
         list.0.iter().try_for_each(|item| {
+            let is_beside = context.is_beside || matches!(item.1, SeparatorOperator::Async);
+            let context = ParseContext { is_beside, ..context };
             self.read_pipeline(&item.0.first, context)?;
+            let conditional = ParseContext { is_conditional: true, ..context };
             item.0.additional.iter().try_for_each(|next| match next {
-                AndOr::And(pipeline) | AndOr::Or(pipeline) => self.read_pipeline(pipeline, context),
+                AndOr::And(pipeline) | AndOr::Or(pipeline) => self.read_pipeline(pipeline, conditional),
             })
         })
     }
@@ -92,9 +102,10 @@ impl CommandLister {
         pipeline.seq.iter().enumerate().try_for_each(|(at, command)| {
             let reads_pipe = context.reads_pipe || at > 0;
             let writes_pipe = context.writes_pipe || at + 1 < pipeline.seq.len();
+            let is_beside = context.is_beside || pipeline.seq.len() > 1;
             self.read_command(
                 command,
-                ParseContext { begins_statements: false, reads_pipe, writes_pipe, ..context },
+                ParseContext { begins_statements: false, reads_pipe, writes_pipe, is_beside, ..context },
             )
         })
     }
@@ -107,7 +118,11 @@ impl CommandLister {
                 self.read_redirects(redirects.as_ref(), context)
             }
             Command::Function(function) => {
-                self.read_compound(&function.body.0, context)?;
+                self.functions.push(function.fname.value.clone());
+                let body = ParseContext { is_beside: false, is_conditional: false, ..context };
+                let read = self.read_compound(&function.body.0, body);
+                self.functions.pop();
+                read?;
                 self.read_redirects(function.body.1.as_ref(), context)
             }
             Command::ExtendedTest(test, redirects) => {
@@ -159,7 +174,7 @@ impl CommandLister {
                 builder.words.extend([clause.variable_name.clone(), "in".into()]);
                 clause.values.iter().flatten().try_for_each(|word| builder.push_word(word, &self.options))?;
                 self.finish(builder, context)?;
-                self.read_list(&clause.body.list, context)
+                self.read_list(&clause.body.list, ParseContext { is_conditional: true, ..context })
             }
             CompoundCommand::CaseClause(clause) => {
                 let mut builder = CommandBuilder::of("case");
@@ -167,11 +182,13 @@ impl CommandLister {
                 let patterns = clause.cases.iter().flat_map(|case| &case.patterns);
                 patterns.into_iter().try_for_each(|word| builder.push_word(word, &self.options))?;
                 self.finish(builder, context)?;
+                let context = ParseContext { is_conditional: true, ..context };
                 let mut bodies = clause.cases.iter().filter_map(|case| case.cmd.as_ref());
                 bodies.try_for_each(|list| self.read_list(list, context))
             }
             CompoundCommand::IfClause(clause) => {
                 self.read_list(&clause.condition, context)?;
+                let context = ParseContext { is_conditional: true, ..context };
                 self.read_list(&clause.then, context)?;
                 clause.elses.iter().flatten().try_for_each(|branch| {
                     branch.condition.iter().try_for_each(|list| self.read_list(list, context))?;
@@ -180,7 +197,7 @@ impl CommandLister {
             }
             CompoundCommand::WhileClause(clause) | CompoundCommand::UntilClause(clause) => {
                 self.read_list(&clause.0, context)?;
-                self.read_list(&clause.1.list, context)
+                self.read_list(&clause.1.list, ParseContext { is_conditional: true, ..context })
             }
             CompoundCommand::Coprocess(coprocess) => self.read_command(&coprocess.body, context),
         }
@@ -211,11 +228,20 @@ impl CommandLister {
 
     /// Adds a command, then the commands in its substitutions and here-documents.
     fn finish(&mut self, builder: CommandBuilder, context: ParseContext) -> ParseResult {
-        let CommandBuilder { words, outputs, inputs, after_ampersand, substitutions, subshells, texts } =
-            builder;
         let (statement, reads_pipe) = (self.statement, context.reads_pipe);
+        let self_call = self.find_self_call(&builder.words, context);
+        let CommandBuilder { words, outputs, inputs, .. } = builder;
+        let CommandBuilder { after_ampersand, substitutions, subshells, texts, .. } = builder;
         let name = words.first().map(|word| base_name(word).to_owned()).unwrap_or_default();
-        let segment = Segment { words, outputs, inputs, texts: texts.clone(), statement, reads_pipe };
+        let segment = Segment {
+            words,
+            outputs,
+            inputs,
+            texts: texts.clone(),
+            statement,
+            reads_pipe,
+            self_call,
+        };
         let after = Segment { words: after_ampersand.unwrap_or_default(), statement, ..Segment::default() };
         self.segments.extend([segment, after].into_iter().filter(|segment| !segment.is_empty()));
         self.read_substitutions(&substitutions, context)?;
@@ -226,6 +252,17 @@ impl CommandLister {
             return Ok(());
         }
         texts.iter().try_for_each(|text| self.read_input(text, SHELLS.contains(&&*name), context))
+    }
+
+    /// Returns how a command calls a function that it is in.
+    fn find_self_call(&self, words: &[String], context: ParseContext) -> Option<SelfCall> {
+        let called = words.iter().find(|word| !is_assignment(word))?;
+        let call = match context {
+            ParseContext { is_beside: false, .. } => SelfCall::Sequential,
+            ParseContext { is_conditional: true, .. } => SelfCall::Beside,
+            ParseContext { .. } => SelfCall::Multiplying,
+        };
+        self.functions.contains(called).then_some(call)
     }
 
     /// Reads the text of a here-document or here-string as commands, in case a shell runs it. Text for other

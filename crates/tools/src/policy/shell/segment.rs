@@ -19,6 +19,19 @@ pub(in crate::policy) struct Segment {
     pub reads_pipe: bool,
 }
 
+    /// The call of a function that the command is in.
+    pub self_call: Option<SelfCall>,
+}
+
+/// A call of a function in the function itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::policy) enum SelfCall {
+    /// One after the other.
+    Sequential,
+    /// In the background or in a pipe, in a condition or a loop.
+    Beside,
+    /// In the background or in a pipe, unconditionally.
+    Multiplying,
 impl Segment {
     pub(super) fn is_empty(&self) -> bool {
         self.words.is_empty() && self.outputs.is_empty() && self.inputs.is_empty()
