@@ -273,11 +273,26 @@ impl ProtectedPaths {
     /// don't count. A wildcard in the path matches any name that the shell may insert.
     #[must_use]
     pub fn is_credential(&self, path: &Path) -> bool {
+        is_environment_file(&normalize(path)) || self.is_account_credential(path)
+    }
+
+    /// Does the same as [`is_credential`](Self::is_credential) for a path in quotes, whose wildcards only the program
+    /// may expand: there, an environment file is one only if `.env` is written out.
+    #[must_use]
+    pub fn is_quoted_credential(&self, path: &Path) -> bool {
+        let normal = normalize(path);
+        let name = normal.components().next_back().map(fold_case);
+        (is_environment_file(&normal) && name.is_some_and(|name| name.contains(".env")))
+            || self.is_account_credential(path)
+    }
+
+    /// Checks whether a path is a credential file of a home directory, the system or a process.
+    fn is_account_credential(&self, path: &Path) -> bool {
         let path = normalize(path);
         let is_public = path.extension().is_some_and(|extension| extension == "pub");
         let is_environment = path.starts_with("/proc")
             && path.file_name().is_some_and(|name| name_may_match(name.as_encoded_bytes(), b"environ"));
-        if is_environment || is_environment_file(&path) {
+        if is_environment {
             return true;
         }
         let path = folded_names(&path);
@@ -679,6 +694,18 @@ mod tests {
             "/home/me/work/*",
         ] {
             assert!(!protected.is_credential(Path::new(path)), "{path}");
+        }
+        for (path, is_quoted_credential) in [
+            ("/w/.env", true),
+            ("/w/.env*", true),
+            ("/w/*.env", true),
+            ("/w/.*", false),
+            ("/w/.[]", false),
+            ("/w/.e*", false),
+            ("/home/me/.ssh/*", true),
+            ("/home/me/.*", true),
+        ] {
+            assert_eq!(protected.is_quoted_credential(Path::new(path)), is_quoted_credential, "{path}");
         }
         let holds = |path| protected.holds_credentials(Path::new(path));
         assert_eq!(["/", "/home/me", "/home/me/.config", "/home/*", "/home/me/.conf*"].map(holds), [true; 5]);

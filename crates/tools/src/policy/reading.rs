@@ -150,6 +150,8 @@ fn cd_target(command: &PlainCommand) -> Option<&str> {
 /// Lists the paths that a command reads, from the directory that it runs in.
 fn list_command_paths(command: &PlainCommand, context: CommandContext<'_>) -> Option<Vec<ReadPath>> {
     let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+    // Words with wildcards that the shell expands are listed as patterns.
+    let context = context.with_quotes();
     let named = list_filter_paths(&words, context).or_else(|| list_reading_paths(&words, context))?;
     let patterns = command.words.iter().filter(|word| word.is_pattern);
     // After the letters of an option, a wildcard is part of the option's value.
@@ -332,12 +334,14 @@ mod tests {
             ("diff -u a b", "file:a file:b"),
             ("sort -k2 -t, a", "a ,"),
             ("uniq -c", ""),
-            ("tr a-z A-Z", ""),
-            ("cut -d: -f1 a", "a :"),
             ("uniq -c -", ""),
             ("ls -laRh src", "src"),
             ("tree -L 2 src", "2 src"),
+            ("tr a-z A-Z", ""),
+            ("cut -d: -f1 a", "a :"),
             ("jq '.a/b | keys' x.json", "x.json"),
+            ("jq '.[].name' x.json", "x.json"),
+            ("git log -S'.*'", "log .*"),
             ("jq -r --arg k v .x /etc/a", "v .x /etc/a"),
             ("sed -n 5p a", "a"),
             ("sed -n '1,$p;7,9p' a", "a"),
@@ -440,10 +444,6 @@ mod tests {
             "sort --compress-program=x y",
             "sort -T /tmp y",
             "uniq a b",
-            "uniq -c -f 1 a",
-            "jq -f x y",
-            "jq -L/x . y",
-            "jq 'import \"x\" as x; .' y",
             "uniq - b",
             "uniq - .git/config",
             "uniq - b -c",
@@ -455,6 +455,10 @@ mod tests {
             "find . -follow",
             "tree -l",
             "jq --run-tests /etc/group",
+            "uniq -c -f 1 a",
+            "jq -f x y",
+            "jq -L/x . y",
+            "jq 'import \"x\" as x; .' y",
             "jq -n env",
             "sed 1p x",
             "sed -n 1w x",

@@ -202,8 +202,7 @@ fn list_segment_risks(segment: &Segment, context: CommandContext<'_>, depth: usi
     let private = named.any(|word| context.names_private(word)).then(|| Risk::protected(Protection::Own));
     let protection = segment.outputs.iter().find_map(|path| context.protection(path)).map(Risk::protected);
     let outside = segment.outputs.iter().find_map(|path| context.judge_output(path)).map(writes_outside);
-    let read = [segment.words.as_slice(), &segment.inputs].concat();
-    let credentials = outside::reads_credentials(&read, context)
+    let credentials = outside::reads_credentials(segment, context)
         .then(|| Risk::new(RiskKind::ReadsCredentials, outside::READS_CREDENTIALS));
     let unknown = unknown::find_unknown_input(segment).map(Risk::dangerous);
     let mut of_words = list_word_risks(&segment.words, context, depth);

@@ -12,7 +12,7 @@ const MAX_LITERALS: usize = 64;
 
 /// Returns true if code names a credential file.
 pub(super) fn names_credential(literals: &[Literal<'_>], context: CommandContext<'_>) -> bool {
-    literals.iter().any(|literal| context.names_credential(literal.text))
+    literals.iter().any(|literal| context.with_quotes().names_credential(literal.text))
 }
 
 /// Finds a protected path that code names and may write to.

@@ -69,6 +69,8 @@ pub(in crate::policy) struct CommandContext<'a> {
     pub(super) is_contained: bool,
     /// False for text that may not be a command; then unknown directories aren't reported.
     pub(super) is_certain: bool,
+    /// True for words in quotes, whose wildcards the shell doesn't expand.
+    pub(super) is_quoted: bool,
     /// The variables that the line sets.
     pub(super) variables: &'a [Variable],
     /// The settings rules for the line's commands.
@@ -88,6 +90,7 @@ impl<'a> CommandContext<'a> {
             is_certain: true,
             variables: &[],
             rules: CommandRules::default(),
+            is_quoted: false,
         }
     }
 
@@ -104,6 +107,11 @@ impl<'a> CommandContext<'a> {
     /// Adds directories that may be written to.
     pub(in crate::policy) const fn with_writable(self, writable: &'a [PathBuf]) -> Self {
         Self { writable, ..self }
+    /// Returns this context for words in quotes.
+    pub(in crate::policy) const fn with_quotes(self) -> Self {
+        Self { is_quoted: true, ..self }
+    }
+
     }
 
     /// Sets whether commands run without approval because the sandbox contains them.
@@ -164,13 +172,21 @@ impl<'a> CommandContext<'a> {
         let is_protected =
             || self.protected.find(&path) == Some(Protection::Home) || self.protected.is_private(&path);
         is_hidden
-            || self.protected.is_credential(&path)
+            || self.is_credential(&path)
             || (self.protected.is_secret(&path) && (is_protected() || !path.starts_with(self.root)))
     }
 
     /// Returns true for a path that is or may be the working directory itself or a path outside it. Paths below a
     /// directory for temporary files don't count, unless the working directory is in one.
     pub(super) fn leads_out(self, path: &str) -> bool {
+    /// Returns true for the path of a file with keys or passwords.
+    pub(super) fn is_credential(self, path: &Path) -> bool {
+        match self.is_quoted {
+            true => self.protected.is_quoted_credential(path),
+            false => self.protected.is_credential(path),
+        }
+    }
+
         self.resolve_deleted(path).is_none_or(|paths| {
             let temporary = |path: &PathBuf| {
                 !self.root.starts_with(path) && TEMPORARY.iter().any(|dir| is_below(path, Path::new(dir)))

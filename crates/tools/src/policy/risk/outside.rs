@@ -5,6 +5,7 @@ use std::path::Path;
 
 use tiller_core::protected_path::{is_environment_file, normalize};
 
+use super::super::shell::Segment;
 use super::arguments::{HARMLESS_DEVICES, has_flag, program, targets};
 use super::command_context::{CommandContext, list_paths, strip_current};
 use super::git_data_loss;
@@ -28,7 +29,8 @@ const RECURSIVE: &[&str] = &["7z", "ag", "rg", "rsync", "tar", "zip"];
 
 /// Returns true for a command that names credential files, or recursively reads a directory that contains
 /// some.
-pub(super) fn reads_credentials(words: &[String], context: CommandContext<'_>) -> bool {
+pub(super) fn reads_credentials(segment: &Segment, context: CommandContext<'_>) -> bool {
+    let words = &[segment.words.as_slice(), &segment.inputs].concat();
     let (name, arguments) = program(words);
     if NAMING.contains(&name) {
         return false;
@@ -53,7 +55,11 @@ pub(super) fn reads_credentials(words: &[String], context: CommandContext<'_>) -
             is_environment_file(Path::new(word)) && only_named.iter().any(|named| std::ptr::eq(*named, word))
         }
     };
-    words.iter().any(|word| !is_named(word) && context.names_credential(word))
+    let names_credential = |word: &String| match segment.quoted.contains(word) {
+        true => context.with_quotes().names_credential(word),
+        false => context.names_credential(word),
+    };
+    words.iter().any(|word| !is_named(word) && names_credential(word))
         || (reads_dirs && !extracts && operands[..read].iter().any(|path| context.holds_credentials(path)))
 }
 
@@ -99,7 +105,7 @@ impl CommandContext<'_> {
         let paths = list_paths(word);
         let paths =
             paths.into_iter().map(|path| path.trim_start_matches('@')).flat_map(|path| self.expand_all(path));
-        paths.into_iter().flat_map(|path| self.resolve(&path)).any(|path| self.protected.is_credential(&path))
+        paths.into_iter().flat_map(|path| self.resolve(&path)).any(|path| self.is_credential(&path))
     }
 
     pub(super) fn holds_credentials(self, path: &str) -> bool {
@@ -218,6 +224,18 @@ mod tests {
             "grep KEY .env",
             "cp .env /tmp/x",
             "cat .env*",
+            "cat .*",
+            "grep '.*' .*",
+            "F='.*'; cat $F",
+            "F='.*'; grep '.*' $F",
+            "F='.*' sh x",
+            "eval cat '.*'",
+            "sh -c 'cat .*'",
+            "cat '.env'",
+            "rg KEY -g '.env*'",
+            "git grep KEY -- '*.env'",
+            "cat '/home/me/.ssh/*'",
+            "python3 -c 'glob.glob(\".env*\")'",
             "F=.env; cat $F",
             "python3 -c 'print(open(\".env\").read())'",
             "source .env && npm start",
@@ -249,6 +267,20 @@ mod tests {
             "grep -n .env .gitignore",
             "docker compose --env-file .env up",
             "node --env-file=.env a.js",
+            "jq '.[].name' x.json",
+            "git log -S'.*'",
+            "curl -s http://x | jq -r '.[].name'",
+            "gh pr list --json number --jq '.[].number'",
+            "yq \".[]\" a.yaml",
+            "sed 's/.*//' a",
+            "perl -pe 's/.*//' a",
+            "git log --grep='.*'",
+            "git grep -n '.*'",
+            "grep -rn \\.\\* a",
+            "tr '.*' '__' < a",
+            "python3 -c 'import re; re.sub(\".*\",\"\",\"x\")'",
+            "node -e \"console.log('x'.replace(/.*/,''))\"",
+            "node <<E\n'x'.match('.*')\nE",
         ] {
             assert_eq!(risk_in_work(line), None, "{line}");
         }

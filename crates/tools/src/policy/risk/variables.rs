@@ -102,14 +102,20 @@ fn expand_segment(segment: &Segment, variables: &[Variable]) -> Vec<Segment> {
     let mut expanded = Vec::new();
     for at in 0..count {
         let [words, outputs, inputs] = [0, 1, 2].map(|part| nth(&parts[part], at));
-        let split = words.iter().zip(&segment.words).flat_map(|(word, written)| split_value(word, written));
-        let split = Segment {
-            words: split.collect(),
-            outputs: outputs.clone(),
-            inputs: inputs.clone(),
-            ..segment.clone()
+        let changed: Vec<&String> = words
+            .iter()
+            .zip(&segment.words)
+            .filter(|(word, written)| word != written)
+            .map(|it| it.0)
+            .collect();
+        let is_changed = |text: &String| {
+            changed.iter().any(|word| *word == text || word.split_whitespace().any(|part| part == text))
         };
-        let whole = Segment { words, outputs, inputs, ..segment.clone() };
+        let quoted: Vec<String> = segment.quoted.iter().filter(|text| !is_changed(text)).cloned().collect();
+        let split: Vec<String> =
+            words.iter().zip(&segment.words).flat_map(|(word, written)| split_value(word, written)).collect();
+        let whole = Segment { words, quoted, outputs, inputs, ..segment.clone() };
+        let split = Segment { words: split, ..whole.clone() };
         expanded.extend([whole, split]);
     }
     expanded.dedup();

@@ -7,9 +7,9 @@ use brush_parser::ast::{
 };
 use brush_parser::{Parser, ParserOptions, uncached_tokenize_str};
 
-use super::segment::{Segment, UnparsedLine};
-use super::words::{PlainWord, SUBSTITUTION};
-use crate::policy::risk::{SHELLS, base_name};
+use super::segment::{Segment, SelfCall, UnparsedLine};
+use super::words::{PlainWord, SUBSTITUTION, WILDCARDS};
+use crate::policy::risk::{SHELLS, base_name, is_assignment};
 
 /// Maximum depth of open parentheses: the time for unclosed `((` grows by a factor of four with each pair.
 const PARENTHESES: usize = 12;
@@ -230,11 +230,13 @@ impl CommandLister {
     fn finish(&mut self, builder: CommandBuilder, context: ParseContext) -> ParseResult {
         let (statement, reads_pipe) = (self.statement, context.reads_pipe);
         let self_call = self.find_self_call(&builder.words, context);
-        let CommandBuilder { words, outputs, inputs, .. } = builder;
+        let CommandBuilder { words, mut quoted, patterns, outputs, inputs, .. } = builder;
         let CommandBuilder { after_ampersand, substitutions, subshells, texts, .. } = builder;
+        quoted.retain(|word| !patterns.contains(word));
         let name = words.first().map(|word| base_name(word).to_owned()).unwrap_or_default();
         let segment = Segment {
             words,
+            quoted,
             outputs,
             inputs,
             texts: texts.clone(),
@@ -315,6 +317,9 @@ const COPIERS: &[&str] = &["cat", "tee"];
 #[derive(Default)]
 struct CommandBuilder {
     words: Vec<String>,
+    /// The words and redirections whose wildcards are all in quotes, and the others with wildcards.
+    quoted: Vec<String>,
+    patterns: Vec<String>,
     outputs: Vec<String>,
     inputs: Vec<String>,
     /// The words after `&>`, which ends the command in shells other than bash.
@@ -334,6 +339,10 @@ impl CommandBuilder {
     fn read_word(&mut self, word: &Word, options: &ParserOptions) -> Result<Vec<String>, UnparsedLine> {
         let plain = PlainWord::parse(&word.value, options).ok_or_else(|| UnparsedLine::word(&word.value))?;
         self.substitutions.extend(plain.substitutions);
+        // A value may be expanded later.
+        let with_wildcards = plain.texts.iter().filter(|it| it.contains(WILDCARDS) && !is_assignment(it));
+        let list = if plain.has_wildcard { &mut self.patterns } else { &mut self.quoted };
+        list.extend(with_wildcards.cloned());
         Ok(plain.texts)
     }
 

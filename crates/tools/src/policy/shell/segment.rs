@@ -6,6 +6,8 @@ use std::fmt;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::policy) struct Segment {
     pub words: Vec<String>,
+    /// The words and inputs with wildcards, all of which are in quotes.
+    pub quoted: Vec<String>,
     /// Files that its output is redirected to.
     pub outputs: Vec<String>,
     /// Files that its input is redirected from.
@@ -17,8 +19,6 @@ pub(in crate::policy) struct Segment {
     pub statement: usize,
     /// True if the input is the output of an earlier command.
     pub reads_pipe: bool,
-}
-
     /// The call of a function that the command is in.
     pub self_call: Option<SelfCall>,
 }
@@ -32,6 +32,8 @@ pub(in crate::policy) enum SelfCall {
     Beside,
     /// In the background or in a pipe, unconditionally.
     Multiplying,
+}
+
 impl Segment {
     pub(super) fn is_empty(&self) -> bool {
         self.words.is_empty() && self.outputs.is_empty() && self.inputs.is_empty()

@@ -14,7 +14,12 @@ pub(super) struct PlainWord {
     /// More than one text for `a{b,c}`.
     pub texts: Vec<String>,
     pub substitutions: Vec<String>,
+    /// True if there is a wildcard outside of quotes.
+    pub has_wildcard: bool,
 }
+
+/// Characters for which the shell inserts the names of files.
+pub(super) const WILDCARDS: [char; 3] = ['*', '?', '['];
 
 impl PlainWord {
     /// Parses a word as it is written. Variables aren't replaced: `$X`.
@@ -25,17 +30,17 @@ impl PlainWord {
         if has_comment && source.contains(['(', '`']) {
             return None;
         }
-        let mut reader = WordReader { source, options, text: String::new(), substitutions: Vec::new() };
+        let mut reader = WordReader::new(source, options);
         reader.read_pieces(&pieces, IsQuoted::No)?;
         let texts = braces::expand(&reader.text).into_iter().map(unmark).collect();
-        Some(Self { texts, substitutions: reader.substitutions })
+        Some(Self { texts, substitutions: reader.substitutions, has_wildcard: reader.has_wildcard })
     }
 
     /// Lists the command lines in the substitutions of text where quotes have no meaning, such as a
     /// here-document.
     pub(super) fn list_substitutions(source: &str, options: &ParserOptions) -> Option<Vec<String>> {
         let pieces = word::parse_heredoc(source, options).ok()?;
-        let mut reader = WordReader { source, options, text: String::new(), substitutions: Vec::new() };
+        let mut reader = WordReader::new(source, options);
         reader.read_pieces(&pieces, IsQuoted::Yes)?;
         Some(reader.substitutions)
     }
@@ -52,9 +57,14 @@ struct WordReader<'a> {
     options: &'a ParserOptions,
     text: String,
     substitutions: Vec<String>,
+    has_wildcard: bool,
 }
 
-impl WordReader<'_> {
+impl<'a> WordReader<'a> {
+    const fn new(source: &'a str, options: &'a ParserOptions) -> Self {
+        Self { source, options, text: String::new(), substitutions: Vec::new(), has_wildcard: false }
+    }
+
     fn read_pieces(&mut self, pieces: &[WordPieceWithSource], quoted: IsQuoted) -> Option<()> {
         pieces.iter().try_for_each(|piece| self.read_piece(piece, quoted))
     }
@@ -65,6 +75,7 @@ impl WordReader<'_> {
             WordPiece::Text(text) if text.contains("${") => return None,
             // The alternatives of braces outside of quotes are separate words.
             WordPiece::Text(text) if quoted == IsQuoted::No => {
+                self.has_wildcard |= text.contains(WILDCARDS);
                 self.text.extend(text.chars().map(|c| match c {
                     '{' => OPEN,
                     '}' => CLOSE,
