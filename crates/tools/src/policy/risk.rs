@@ -85,16 +85,16 @@ fn judge_segments(
     let mut risks = Vec::with_capacity(segments.len());
     for (at, segment) in segments.iter().enumerate() {
         let known = visited.clone();
-        let context = CommandContext { current: &current, visited: &known, ..context };
+        let context = CommandContext { current: &current, visited: &known, position: at, ..context };
         let enter = |from: PathBuf, dir: &str| CommandContext { current: &from, ..context }.enter(dir);
         let command_dir = list_entered_dirs(&segment.words).into_iter().fold(current.clone(), enter);
         let context = CommandContext { current: &command_dir, ..context };
         let passes_on = find::passes_on_credentials(segment, &segments[at + 1..], context)
             .then(|| Risk::new(RiskKind::ReadsCredentials, outside::READS_CREDENTIALS));
         let of_input = find::add_unknown_operand(segment, &segments[..at])
+            .and_then(|words| judge_changes(&words, context, depth));
         let of_printed = find::add_printed_operands(segment, &segments[..at])
             .and_then(|words| judge_words(&words, context, depth));
-            .and_then(|words| judge_changes(&words, context, depth));
         let own = list_segment_risks(segment, context, depth);
         let own = own.into_iter().chain(judge_self_call(segment, segments));
         risks.push(own.chain(passes_on).chain(of_printed).chain(of_input).collect());
@@ -431,8 +431,10 @@ fn judge_deeper(depth: usize, judge: impl FnOnce(usize) -> Option<Risk>) -> Opti
 fn judge_rm(arguments: &[String], context: CommandContext<'_>) -> Option<Risk> {
     let paths = || targets(arguments).filter(|_| is_recursive(arguments));
     let essential = paths().find(|path| context.is_essential(path)).map(|path| (RiskKind::Destroys, path));
-    let (kind, target) =
-        essential.or_else(|| Some((RiskKind::Dangerous, paths().find(|path| context.leads_out(path))?)))?;
+    // Its values are judged separately; without a value, there is nothing to delete.
+    let is_set = |path: &&String| variables::is_set_before(path, context.variables, context.position);
+    let outside = || paths().find(|path| !is_set(path) && context.leads_out(path));
+    let (kind, target) = essential.or_else(|| Some((RiskKind::Dangerous, outside()?)))?;
     Some(Risk::new(kind, format!("deletes everything under {target}")))
 }
 
@@ -630,7 +632,6 @@ mod tests {
             (":(){ :|:& };:", "looks like a fork bomb"),
             ("f () { f | f & }; f", "looks like a fork bomb"),
             ("f() { f & f; }; f", "looks like a fork bomb"),
-            ("env -C / rm -rf usr", "deletes everything under usr"),
             ("bash -c ':(){ :|:& };:'", "looks like a fork bomb"),
             ("eval ':(){ :|:& };:'", "looks like a fork bomb"),
             ("timeout 5 sh -c 'f(){ f|f& };f'", "looks like a fork bomb"),
@@ -641,6 +642,7 @@ mod tests {
             ("f() { while :; do f | f; done; }; f", "looks like a fork bomb"),
             ("f() { [ x ] && f & f; }; f", "looks like a fork bomb"),
             ("sh <<'E'\nf() { f & f; }\nf\nE", "looks like a fork bomb"),
+            ("env -C / rm -rf usr", "deletes everything under usr"),
             ("env X=1 --chdir=.. sh -c 'rm -rf x'", "deletes everything under x"),
             ("env -C ~ cat .ssh/id_rsa", READS_CREDENTIALS),
             ("env -C .git/hooks tee pre-commit", Protection::Git.reason()),
@@ -714,12 +716,17 @@ mod tests {
             ("$HOME/$X/y", "runs a command that can't be determined: $HOME/$X/y"),
             ("HOME=/x; $HOME/bin/y", "runs a command that can't be determined: $HOME/bin/y"),
             ("$HOME x", "runs a command that can't be determined: $HOME"),
-            ("parallel :::: x", "executes the output of another command (parallel)"),
             ("xargs bash -c < x", "executes the output of another command (xargs)"),
             ("xargs -a x -I{} {}", "executes the output of another command (xargs)"),
             ("cat x | xargs env", "executes the output of another command (xargs)"),
             ("cat x | xargs timeout 5", "executes the output of another command (xargs)"),
             ("parallel < x", "executes the output of another command (parallel)"),
+            ("parallel :::: x", "executes the output of another command (parallel)"),
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
+        }
+        for line in [
+            "CARGO=cargo; $CARGO test",
             "command -v \"$TOOL\" && command -V $X",
             "PATH=$PATH:a/$X env A=b/$Y cargo test",
             "env -u $X timeout -s $S 5 nice -n $N ls $Y",
@@ -739,11 +746,6 @@ mod tests {
             "f() { f; }; f &",
             "walk() { ls \"$1\" | while read -r d; do walk \"$d\"; done; }; walk .",
             "walk() { for f in \"$1\"/*; do [ -d \"$f\" ] && walk \"$f\" & done; }; walk src",
-        ] {
-            assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
-        }
-        for line in [
-            "CARGO=cargo; $CARGO test",
             "$HOME/.cargo/bin/cargo test",
             "\"${HOME}\"/.cargo/bin/cargo test",
             "\"$PWD/run.sh\" x",
@@ -760,6 +762,11 @@ mod tests {
             "eval 'ls -la'",
             "[ -f x ] && [[ -d y ]] && ls *.rs",
             "case $X in a*) ls;; esac",
+        ] {
+            assert_eq!(risk_in_work(line), None, "{line}");
+        }
+    }
+
     #[test]
     fn risk_of_unknown_program_behind_wrapper_asks() {
         for (line, word) in [
@@ -821,11 +828,6 @@ mod tests {
             ("parallel -j 2 ::: ls 'git push -f'", "overwrites pushed commits"),
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
-        }
-    }
-
-        ] {
-            assert_eq!(risk_in_work(line), None, "{line}");
         }
     }
 
@@ -946,7 +948,15 @@ mod tests {
             ("rm -rf \"x/$f\"; for f in a b; do ls; done", "x/$f"),
             ("D=a; rm -rf $D/x", "$D/x"),
             ("for f in $(ls); do rm -rf \"x/$f\"; done", "x/$f"),
-            ("for f in a ../y; do rm -rf \"$f\"; done", "$f"),
+            ("for f in a ../y; do rm -rf \"$f\"; done", "../y"),
+            ("rm -rf $T; T=build", "$T"),
+            ("T=build rm -rf $T", "$T"),
+            ("T=build; bash -c 'rm -rf $T'", "$T"),
+            ("T=build; rm -rf $T/", "$T/"),
+            ("T=build; T=../x; rm -rf $T", "../x"),
+            ("T=$(ls); rm -rf $T", "$(…)"),
+            ("T=build; read T; rm -rf $T", "$(…)"),
+            ("T=$(mktemp -d || echo ~); rm -rf $T", "/tmp/$(…)"),
             ("for f in a b; do rm -rf \"build/$f\"; done", "build/$f"),
             ("for s in web; do bash -c 'rm -rf \"$s\"/*'; done", "$s/*"),
             ("unset HOME; rm -rf $HOME/work/x", "$HOME/work/x"),
@@ -983,9 +993,35 @@ mod tests {
             "rm -rf ~/work/target $HOME/work/x",
             "rm -rf /tmp/x /var/tmp/y/*",
             "cd /tmp && rm -rf x",
+            "T=$(mktemp -d); cp a $T; rm -rf $T",
+            "T=$(mktemp -d) && make DESTDIR=$T; rm -rf \"${T}\"",
+            "OUT=/tmp/out; rm -rf \"$OUT\"",
+            "export BUILD=build; rm -rf \"$BUILD\"",
+            "for d in a b; do rm -rf \"$d\"; done",
         ] {
             assert_eq!(risk_in_work(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn risk_delete_of_too_many_values_asks() {
+        let values: String = (0..40).map(|at| format!("a{at} ")).collect();
+        let line = format!("for d in {values}; do rm -rf $d; done");
+        assert_eq!(risk_in_work(&line).as_deref(), Some("deletes everything under $d"));
+    }
+
+    #[test]
+    fn risk_temporary_home_directory_is_denied_only_by_name() {
+        let homes = vec![std::path::PathBuf::from("/tmp/home")];
+        let protected = tiller_core::protected_path::ProtectedPaths { homes, ..Default::default() };
+        let kind = |line| {
+            let context = CommandContext::new(std::path::Path::new("/tmp/home/work"), &protected);
+            find_risk(line, context).map(|risk| risk.kind)
+        };
+        assert_eq!(kind("T=$(mktemp -d); cp a $T; rm -rf $T"), None);
+        assert_eq!(kind("T=$(mktemp -d || pwd); rm -rf $T"), Some(RiskKind::Dangerous));
+        assert_eq!(kind("T=/tmp; rm -rf $T"), Some(RiskKind::Destroys));
+        assert_eq!(kind("rm -rf /tmp/$X"), Some(RiskKind::Dangerous));
     }
 
     #[test]

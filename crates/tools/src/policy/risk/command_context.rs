@@ -73,6 +73,8 @@ pub(in crate::policy) struct CommandContext<'a> {
     pub(super) is_quoted: bool,
     /// The variables that the line sets.
     pub(super) variables: &'a [Variable],
+    /// The index of the command in its line.
+    pub(super) position: usize,
     /// The settings rules for the line's commands.
     pub(super) rules: CommandRules<'a>,
 }
@@ -88,9 +90,10 @@ impl<'a> CommandContext<'a> {
             writable: &[],
             is_contained: false,
             is_certain: true,
-            variables: &[],
-            rules: CommandRules::default(),
             is_quoted: false,
+            variables: &[],
+            position: 0,
+            rules: CommandRules::default(),
         }
     }
 
@@ -104,14 +107,14 @@ impl<'a> CommandContext<'a> {
         Self { is_certain: false, ..self }
     }
 
-    /// Adds directories that may be written to.
-    pub(in crate::policy) const fn with_writable(self, writable: &'a [PathBuf]) -> Self {
-        Self { writable, ..self }
     /// Returns this context for words in quotes.
     pub(in crate::policy) const fn with_quotes(self) -> Self {
         Self { is_quoted: true, ..self }
     }
 
+    /// Adds directories that may be written to.
+    pub(in crate::policy) const fn with_writable(self, writable: &'a [PathBuf]) -> Self {
+        Self { writable, ..self }
     }
 
     /// Sets whether commands run without approval because the sandbox contains them.
@@ -176,9 +179,6 @@ impl<'a> CommandContext<'a> {
             || (self.protected.is_secret(&path) && (is_protected() || !path.starts_with(self.root)))
     }
 
-    /// Returns true for a path that is or may be the working directory itself or a path outside it. Paths below a
-    /// directory for temporary files don't count, unless the working directory is in one.
-    pub(super) fn leads_out(self, path: &str) -> bool {
     /// Returns true for the path of a file with keys or passwords.
     pub(super) fn is_credential(self, path: &Path) -> bool {
         match self.is_quoted {
@@ -187,6 +187,9 @@ impl<'a> CommandContext<'a> {
         }
     }
 
+    /// Returns true for a path that is or may be the working directory itself or a path outside it. Paths below a
+    /// directory for temporary files don't count, unless the working directory is in one.
+    pub(super) fn leads_out(self, path: &str) -> bool {
         self.resolve_deleted(path).is_none_or(|paths| {
             let temporary = |path: &PathBuf| {
                 !self.root.starts_with(path) && TEMPORARY.iter().any(|dir| is_below(path, Path::new(dir)))

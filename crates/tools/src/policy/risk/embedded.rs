@@ -99,7 +99,7 @@ const CODE_VARIABLES: &[&str] = &[
 const EXPANDED_VARIABLES: &[&str] = &["ENV", "PS0", "PS1", "PS2", "PS4"];
 
 /// Commands that set variables.
-const SETTERS: &[&str] = &["declare", "export", "local", "readonly", "typeset"];
+pub(super) const SETTERS: &[&str] = &["declare", "export", "local", "readonly", "typeset"];
 
 /// Finds a command in the arguments of a program that runs it.
 pub(super) fn find_command(name: &str, arguments: &[String]) -> Option<String> {
