@@ -165,8 +165,7 @@ impl Policy {
         if let Some(rule) = rule.filter(|rule| rule.decision() == RuleDecision::Deny) {
             return PolicyVerdict::denied_by(rule);
         }
-        let verdict = self.judge_by_mode(spec, arguments, rules);
-        match (rule, verdict) {
+        let verdict = match (rule, self.judge_by_mode(spec, arguments, rules)) {
             (Some(rule), PolicyVerdict::Allow) if rule.decision() == RuleDecision::Ask => {
                 self.ask_for_rule(rule, spec, arguments, rules)
             }
@@ -174,6 +173,10 @@ impl Policy {
                 self.apply_allow(rule, spec, arguments, verdict)
             }
             (_, verdict) => verdict,
+        };
+        match self.find_covering(spec, arguments).filter(|_| verdict == PolicyVerdict::Allow) {
+            Some(rule) => PolicyVerdict::Granted(AllowReason::Setting(Box::new(rule))),
+            None => verdict,
         }
     }
 
@@ -276,6 +279,17 @@ impl Policy {
             | PolicyVerdict::DenyUnlessReading { .. }
             | PolicyVerdict::Deny { .. } => verdict,
         }
+    }
+
+    /// Finds the settings rule without which a command would be too risky to run.
+    fn find_covering(&self, spec: &ToolSpec, arguments: &Value) -> Option<ConfiguredRule> {
+        let line = arguments.get("command").and_then(Value::as_str);
+        let line = line.filter(|_| spec.traits.access == Access::Executes)?;
+        let rules = CommandRules::new(&self.rules, &spec.name);
+        let segments = shell::segments(line);
+        let mut covering = segments.iter().filter_map(|segment| rules.find(&segment.words));
+        let rule = covering.find(|rule| rule.decision() == RuleDecision::Allow)?;
+        risk::find_risk(line, self.context()).is_some().then(|| rule.clone())
     }
 
     /// Returns true for a path that is protected, or is or contains a file with keys or passwords.
