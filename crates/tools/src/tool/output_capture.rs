@@ -86,19 +86,21 @@ impl OutputHead {
         }
     }
 
-    /// Returns the complete lines within the limits.
-    fn lines(&self, limits: OutputLimits) -> StyledText {
-        first_lines(&self.buffer.styled_text(), limits)
+    /// Returns the part within the limits.
+    fn part(&self, limits: OutputLimits) -> StyledText {
+        first_part(&self.buffer.styled_text(), limits)
     }
 }
 
-/// Returns the complete lines within the limits at the beginning of the output.
-pub(super) fn first_lines(printed: &StyledText, limits: OutputLimits) -> StyledText {
-    let end = printed.text.rfind('\n').map_or(0, |at| at + 1);
-    match limits.head(&printed.text[..end]) {
-        part if part.extent == TruncationExtent::PartOfLine => StyledText::default(),
-        part => printed.prefix_to(part.text.len()),
+/// Returns the complete lines within the limits at the beginning of the output, or the beginning of a longer line.
+pub(super) fn first_part(printed: &StyledText, limits: OutputLimits) -> StyledText {
+    if limits.max_lines == 0 {
+        return StyledText::default();
     }
+    let end = printed.text.rfind('\n').map_or(0, |at| at + 1);
+    let complete = limits.head(&printed.text[..end]);
+    let part = if complete.lines == 0 { limits.head(&printed.text) } else { complete };
+    printed.prefix_to(part.text.len())
 }
 
 /// The file with the full output.
@@ -293,7 +295,7 @@ impl CaptureState {
             return (printed, None);
         }
         let (head_limits, tail_limits) = limits.split();
-        let head = self.head.lines(head_limits);
+        let head = self.head.part(head_limits);
         let total = PrintedSize {
             characters: self.buffer.dropped() + printed.text.chars().count(),
             lines: self.buffer.lines(),
@@ -353,7 +355,12 @@ pub(super) fn join_ends(
     let tail = tail_limits.tail(&printed.text);
     let cut =
         OutputCut { shown: shown.text.chars().count() + tail.text.chars().count(), total: total.characters };
-    if !shown.text.is_empty() {
+    let has_part = !shown.text.ends_with('\n') || tail.extent == TruncationExtent::PartOfLine;
+    if !shown.text.is_empty() && has_part {
+        let missing = thousands(cut.total.saturating_sub(cut.shown));
+        let end = if shown.text.ends_with('\n') { "" } else { "\n" };
+        shown.text.push_str(&format!("{end}[… {missing} characters omitted …]\n"));
+    } else if !shown.text.is_empty() {
         let missing = total.lines.saturating_sub(shown.text.lines().count() + tail.lines);
         let lines = if missing == 1 { "line" } else { "lines" };
         shown.text.push_str(&format!("[… {} {lines} omitted …]\n", thousands(missing)));
@@ -486,6 +493,23 @@ mod tests {
             let numbers: Vec<String> =
                 [1, 2].into_iter().chain(count - 5..=count).map(|n| n.to_string()).collect();
             assert_eq!(styled, numbers);
+        }
+    }
+
+    #[tokio::test]
+    async fn capture_long_line_shows_both_ends() {
+        let limits = OutputLimits { max_lines: 8, max_chars: 40 };
+        let long = "x".repeat(5_000);
+        for (printed, expected) in [
+            (format!("HEAD{long}TAIL"), "HEADxxxxxx\n[… 4,968 characters omitted …]\n"),
+            (format!("HEAD{long}\n{long}TAIL\n"), "HEADxxxxxx\n[… 9,970 characters omitted …]\n"),
+            (format!("HEAD\n{long}TAIL"), "HEAD\n[… 4,974 characters omitted …]\n"),
+        ] {
+            let dir = tempfile::TempDir::new().unwrap();
+            let mut capture = OutputCapture::new("bash", limits, dir.path());
+            capture.push(printed.as_bytes()).await;
+            let text = capture.finish().await.text;
+            assert!(text.starts_with(expected) && text.trim_end().ends_with("xxTAIL"), "{text}");
         }
     }
 

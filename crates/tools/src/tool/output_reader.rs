@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use tiller_core::ansi::StyledText;
 
 use super::output_capture::{
-    CaptureState, CapturedOutput, OutputCapture, PrintedSize, first_lines, join_ends, lock,
+    CaptureState, CapturedOutput, OutputCapture, PrintedSize, first_part, join_ends, lock,
 };
 use super::truncation::{OutputLimits, TruncationExtent};
 
@@ -85,7 +85,7 @@ impl OutputReader {
             };
         }
         let (head_limits, tail_limits) = self.limits.split();
-        let head = if missed == 0 { first_lines(&new, head_limits) } else { StyledText::default() };
+        let head = if missed == 0 { first_part(&new, head_limits) } else { StyledText::default() };
         let characters = missed + new.text.chars().count();
         let total = PrintedSize { characters, lines: new.text.lines().count() };
         let (StyledText { text, style_runs }, cut) = join_ends(head, &new, tail_limits, total);
