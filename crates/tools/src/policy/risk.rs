@@ -89,7 +89,7 @@ fn judge_segments(
         let enter = |from: PathBuf, dir: &str| CommandContext { current: &from, ..context }.enter(dir);
         let command_dir = list_entered_dirs(&segment.words).into_iter().fold(current.clone(), enter);
         let context = CommandContext { current: &command_dir, ..context };
-        let passes_on = find::passes_on_credentials(segment, &segments[at + 1..], context)
+        let passes_on = find::passes_on_credentials(segment, segments, context)
             .then(|| Risk::new(RiskKind::ReadsCredentials, outside::READS_CREDENTIALS));
         let of_input = find::add_unknown_operand(segment, &segments[..at])
             .and_then(|words| judge_changes(&words, context, depth));
@@ -397,14 +397,13 @@ fn ends(arguments: &[String]) -> impl Iterator<Item = &[String]> {
 
 fn judge_git(arguments: &[String], context: CommandContext<'_>, depth: usize) -> Option<Risk> {
     let runs = git_exec::list_run_commands(arguments);
-    let pushes = || git_data_loss::split_command(arguments).is_some_and(|(command, _)| command == "push");
     let own = git_data_loss::judge_git(arguments)
         .or_else(|| git_exec::find_git_setting(arguments))
         .or_else(|| {
             writes::changes_system_config(arguments)
                 .then(|| "changes git's configuration for all users".into())
         })
-        .or_else(|| pushes().then(|| "pushes to a remote (git push)".into()));
+        .or_else(|| git_data_loss::pushes(arguments).then(|| "pushes to a remote (git push)".into()));
     find_worst(runs.iter().filter_map(|words| judge_run(words, context, depth)))
         .or_else(|| own.map(Risk::dangerous))
 }

@@ -4,8 +4,9 @@
 use super::super::shell::{self, Segment};
 use super::arguments::{
     DOWNLOADERS, INTERPRETERS, SHELLS, base_name, has_flag, is_assignment, is_command_flag, line_of_shell,
-    program, programs, targets,
+    program, programs, targets, values,
 };
+use super::embedded::is_awk;
 use super::variables::{EXPANSIONS, Variable, expand};
 use super::writes;
 
@@ -113,8 +114,12 @@ fn shell_runs_input(name: &str, arguments: &[String], depth: usize) -> bool {
 }
 
 /// Returns true if a program runs its input: a shell or an interpreter with neither a script nor code in its
-/// arguments.
+/// arguments, or one like make with `-f -`.
 pub(super) fn takes_program_from_input(name: &str, arguments: &[String]) -> bool {
+    let takes_file = ["gmake", "gsed", "make", "sed"].contains(&name) || is_awk(name);
+    if takes_file && values(arguments, 'f', "file").any(is_input) {
+        return true;
+    }
     let is_shell = is_shell(name) && line_of_shell(arguments).is_none();
     let is_sourced = [".", "source"].contains(&name) && arguments.first().is_some_and(|word| is_input(word));
     (is_shell && shell_runs_input(name, arguments, DEPTH))

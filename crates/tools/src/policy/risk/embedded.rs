@@ -4,8 +4,14 @@
 use super::arguments::{
     INTERPRETERS, SHELLS, has_flag, is_assignment, is_command_flag, program, targets, values,
 };
+use super::git_data_loss;
 
 const AWKS: &[&str] = &["awk", "gawk", "mawk", "nawk", "original-awk"];
+
+/// Returns true for awk under any of its names.
+pub(super) fn is_awk(name: &str) -> bool {
+    AWKS.contains(&name)
+}
 
 pub(super) const EDITORS: &[&str] = &["ex", "gvim", "nvim", "rvim", "vi", "view", "vim", "vimdiff"];
 
@@ -106,11 +112,16 @@ pub(super) fn find_command(name: &str, arguments: &[String]) -> Option<String> {
     let runs = match name {
         _ if AWKS.contains(&name) => arguments.iter().any(|word| runs_in_awk(word)),
         "sed" | "gsed" => list_sed_scripts(arguments).any(runs_in_sed),
+        "man" => values(arguments, 'P', "pager").any(|command| !is_usual(command)),
         "tar" | "gtar" | "bsdtar" => runs_in_tar(arguments),
         "rsync" => values(arguments, 'e', "rsh").any(|command| !is_usual(command)),
         "scp" | "sftp" | "ssh" => arguments.iter().any(|word| names_ssh_command(word)),
         "emacs" => has_any(arguments, RUNNING_LISP),
-        "git" => arguments.iter().any(|word| word.starts_with("ext::")),
+        "git" => {
+            let commands = git_data_loss::list_option_commands(arguments);
+            arguments.iter().any(|word| word.starts_with("ext::"))
+                || commands.iter().any(|command| !is_usual(command))
+        }
         // A shell runs the value for each line of its input.
         "mapfile" | "readarray" => values(arguments, 'C', "").next().is_some(),
         "socat" => arguments.iter().any(|word| contains_any(&word.to_ascii_lowercase(), SOCAT_COMMANDS)),
@@ -350,6 +361,11 @@ mod tests {
             ("LD_PRELOAD=./x.so ls", "LD_PRELOAD"),
             ("BASH_ENV=x bash y", "BASH_ENV"),
             ("ENV=./x sh -i", "ENV"),
+            "git grep -O'sh x' foo",
+            "git grep --open-files-in-pager=./x foo",
+            "git difftool -x 'sh x' HEAD",
+            "git difftool -y --extcmd=./x HEAD",
+            "man -P 'sh -c x' ls",
             ("ENV='$(ls)' sh -i", "ENV"),
             ("PS4='$(ls)' bash -x y", "PS4"),
             ("export PS4='`ls`'; set -x; ls", "PS4"),
@@ -423,3 +439,6 @@ mod tests {
         }
     }
 }
+            "git grep -O less",
+            "git clean -nx ./x",
+            "man -P less ls",

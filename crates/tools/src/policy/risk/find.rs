@@ -1,9 +1,10 @@
 //! Judges `find`: the files that it deletes and the commands that it runs.
 
 use super::super::shell::{self, SUBSTITUTION, Segment};
-use super::arguments::{SHELLS, base_name, is_command_flag, is_recursive, line_of_shell, program};
+use super::arguments::{SHELLS, base_name, is_command_flag, is_recursive, line_of_shell, program, targets};
 use super::command_context::CommandContext;
 use super::kind::{Risk, RiskKind};
+use super::outside::{NAMING, UNREAD};
 
 /// Actions followed by a command, up to `;` or `+`.
 const RUNNERS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
@@ -64,18 +65,27 @@ fn is_runner(word: &str) -> bool {
     RUNNERS.contains(&word)
 }
 
-/// Returns true if a `find` searches directories with credential files and passes the files to a command: by
-/// an action, or to an `xargs` in the same statement.
+/// Returns true if a `find` searches directories with credential files or an `ls` lists some, and another command gets
+/// their names: by an action, in a substitution, or from an `xargs` in the same statement.
 pub(super) fn passes_on_credentials(
     segment: &Segment,
-    rest: &[Segment],
+    segments: &[Segment],
     context: CommandContext<'_>,
 ) -> bool {
-    let ("find", arguments) = program(&segment.words) else { return false };
-    let mut same_statement = rest.iter().filter(|other| other.statement == segment.statement);
-    let is_xargs = |other: &Segment| other.words.iter().any(|word| base_name(word) == "xargs");
-    let passes_on = arguments.iter().any(|word| is_runner(word)) || same_statement.any(is_xargs);
-    passes_on && list_searched(arguments).into_iter().any(|path| context.holds_credentials(path))
+    let (name, arguments) = program(&segment.words);
+    let is_listed = match name {
+        "find" => list_searched(arguments).into_iter().any(|path| context.holds_credentials(path)),
+        "ls" => targets(arguments).any(|path| context.names_credential(path)),
+        _ => return false,
+    };
+    let takes_names = |other: &Segment| {
+        let is_xargs = other.words.iter().any(|word| base_name(word) == "xargs");
+        let name = program(&other.words).0;
+        let reads = !name.is_empty() && !NAMING.contains(&name) && !UNREAD.contains(&name);
+        is_xargs || (reads && other.words.iter().any(|word| word.contains(SUBSTITUTION)))
+    };
+    let mut same_statement = segments.iter().filter(|other| other.statement == segment.statement);
+    is_listed && (arguments.iter().any(|word| is_runner(word)) || same_statement.any(takes_names))
 }
 
 /// Lists the directories that `find` searches.

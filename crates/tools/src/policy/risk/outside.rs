@@ -22,7 +22,7 @@ pub(super) const WRITES_OUTSIDE: &str = "writes outside the working directory";
 pub(super) const MAY_WRITE_OUTSIDE: &str = "may write outside the working directory";
 
 /// Programs that at most show the names of their operands, or only change the directory.
-const NAMING: &[&str] = &["[", "cd", "du", "ls", "pushd", "stat", "test"];
+pub(super) const NAMING: &[&str] = &["[", "cd", "du", "ls", "pushd", "stat", "test"];
 
 /// Programs that read a directory recursively regardless of their options.
 const RECURSIVE: &[&str] = &["7z", "ag", "rg", "rsync", "tar", "zip"];
@@ -64,7 +64,7 @@ pub(super) fn reads_credentials(segment: &Segment, context: CommandContext<'_>) 
 }
 
 /// Programs that don't read the files named by their operands.
-const UNREAD: &[&str] =
+pub(super) const UNREAD: &[&str] =
     &["chgrp", "chmod", "chown", "echo", "find", "mkdir", "printf", "rm", "rmdir", "touch", "unlink"];
 
 /// Subcommands of git that at most show the names of files.
@@ -209,6 +209,10 @@ mod tests {
             "find -O3 -D exec ~/.ssh/.. -execdir cat {} \\;",
             "find . ~/.config -ok cat {} \\;",
             "find ~ -name 'id_*' | xargs cat",
+            "cat $(ls ~/.ssh/*)",
+            "cat $(find ~ -name id_rsa)",
+            "ls ~/.ssh/* | xargs cat",
+            "for f in $(ls ~/.ssh); do cat ~/.ssh/$f; done",
             "find ~ -type f -print0 | grep -z id | env xargs -0 cat",
             "find /home/* -name id_rsa -exec cat {} +",
             "cat ~/.cargo/*",
@@ -254,6 +258,9 @@ mod tests {
             "find . -name x | xargs cat",
             "find ~ -name x",
             "find ~ -name x; ls | xargs cat",
+            "ls $(ls ~); cat $(ls src)",
+            "P=$(find / -name x | head -1); echo \"$(find ~ -name x)\"",
+            "ls ~/.ssh | grep id",
             "cat ~/*.txt",
             "git commit -m 'document ~/.ssh/config'",
             "cat ~you/notes /home/you/.ssh/id_rsa.pub",
