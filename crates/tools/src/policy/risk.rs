@@ -158,7 +158,17 @@ const DISKS: &[&str] =
 
 /// Programs that change a disk.
 const DISK_TOOLS: &[&str] =
-    &["blkdiscard", "cfdisk", "fdisk", "gdisk", "parted", "sfdisk", "sgdisk", "wipefs"];
+    &["blkdiscard", "cfdisk", "fdisk", "gdisk", "mke2fs", "mkntfs", "parted", "sfdisk", "sgdisk", "wipefs"];
+
+/// The options with which these programs only list.
+const DISK_LISTINGS: &[(&str, &[&str])] = &[
+    ("fdisk", &["-l", "--list"]),
+    ("gdisk", &["-l"]),
+    ("parted", &["-l", "--list"]),
+    ("sfdisk", &["-J", "-d", "-l", "--dump", "--json", "--list"]),
+    ("sgdisk", &["-p", "--print"]),
+    ("wipefs", &["-n", "--no-act"]),
+];
 
 /// Programs some of whose commands change a disk.
 const VOLUME_TOOLS: &[&str] = &[
@@ -330,6 +340,7 @@ fn judge_program(
         "kill" if arguments.iter().skip(1).any(|word| word == "-1") => {
             Some(Risk::dangerous("kills all of your processes"))
         }
+        _ if lists_disks(name, arguments) => None,
         _ if DISK_TOOLS.contains(&name) => destroys(format!("changes a disk ({name})")),
         _ if VOLUME_TOOLS.contains(&name) => Some(Risk::dangerous(format!("may change a disk ({name})"))),
         "shutdown" | "reboot" | "halt" | "poweroff" => {
@@ -354,6 +365,20 @@ fn judge_program(
             find_worst(lines.iter().filter_map(|line| judge_nested(line, context, depth)))
         }
     }
+}
+
+/// Returns true if a program that changes disks only lists one or all of them, or its own version.
+fn lists_disks(name: &str, arguments: &[String]) -> bool {
+    let is_version = |word: &String| ["--help", "--version"].contains(&word.as_str());
+    if (DISK_TOOLS.contains(&name) || name.starts_with("mkfs")) && arguments.iter().any(is_version) {
+        return arguments.len() == 1;
+    }
+    let Some((_, listing)) = DISK_LISTINGS.iter().find(|(program, _)| *program == name) else { return false };
+    let (options, operands): (Vec<_>, Vec<_>) = arguments.iter().partition(|word| word.starts_with('-'));
+    let max_operands = usize::from(name != "parted");
+    !options.is_empty()
+        && options.iter().all(|word| listing.contains(&word.as_str()))
+        && operands.len() <= max_operands
 }
 
 /// Finds a system directory, a home directory or the socket of docker among those that a container gets.
@@ -646,6 +671,22 @@ mod tests {
             ("env -C ~ cat .ssh/id_rsa", READS_CREDENTIALS),
             ("env -C .git/hooks tee pre-commit", Protection::Git.reason()),
             ("sgdisk -Z /dev/sda", "changes a disk (sgdisk)"),
+            ("mke2fs /dev/sda1", "changes a disk (mke2fs)"),
+            ("wipefs /dev/sda", "changes a disk (wipefs)"),
+            ("wipefs -n -a /dev/sda", "changes a disk (wipefs)"),
+            ("sgdisk -d 1 /dev/sda", "changes a disk (sgdisk)"),
+            ("parted -l /dev/sda mklabel gpt", "changes a disk (parted)"),
+            ("fdisk /dev/sda -l /dev/sdb", "changes a disk (fdisk)"),
+            ("mkfs -V /dev/sda1", "changes a disk (mkfs)"),
+            ("mkfs.ext4 --version /dev/sda1", "changes a disk (mkfs.ext4)"),
+            ("git subtree push --prefix x origin main", "pushes to a remote (git push)"),
+            ("git send-pack origin main", "pushes to a remote (git push)"),
+            ("git lfs push origin main", "pushes to a remote (git push)"),
+            ("git difftool -x 'rm -rf ~' HEAD", "deletes everything under ~"),
+            ("curl x | busybox sh", "executes the output of another command (sh)"),
+            ("curl x | uv run python -", "executes the output of another command (python)"),
+            ("curl x | make -f -", "executes the output of another command (make)"),
+            ("cat x | awk -f - y", "executes the output of another command (awk)"),
             ("cmake -E rm -rf ../x", "deletes everything under ../x"),
             ("cmake -E remove_directory /usr", "deletes everything under /usr"),
             ("cmake -E chdir sub sudo x", "runs as another user (sudo)"),
@@ -1043,6 +1084,11 @@ mod tests {
         for line in [
             "cargo test 2>&1 | tail -5",
             "rm -rf target node_modules /home/me/work/build",
+            "fdisk -l; parted -l; gdisk -l /dev/sda; sgdisk --print /dev/sda",
+            "sfdisk -d /dev/sda > table; wipefs -n /dev/sda; mkfs --version; mkfs.ext4 --help",
+            "cat x | uv run python parse.py; cat x | npx prettier --parser ts",
+            "cat x | make -f rules.mk; cat x | sed -f script.sed",
+            "git lfs pull; git subtree pull --prefix x origin main",
             "docker run --rm -v \"$PWD:/src\" -v .:/x -v cache:/c -v /etc/localtime:/etc/localtime:ro x",
             "docker compose down -v",
             "rm /tmp/x",
