@@ -169,8 +169,12 @@ impl Connection {
 
     fn publish(&self, started: &StartedServer) {
         let OpenConnection { peer, handler, .. } = &started.opened;
-        let live =
-            LivePeer { peer: peer.clone(), requests: handler.requests.clone(), asker: handler.asker.clone() };
+        let live = LivePeer {
+            peer: peer.clone(),
+            requests: handler.requests.clone(),
+            asker: handler.asker.clone(),
+            lists_changed: handler.lists_changed.clone(),
+        };
         tracing::info!(server = self.server.name(), tools = started.tools.len(), "MCP server started");
         self.server.publish(live, version(peer), started.tools.clone());
     }
@@ -191,8 +195,8 @@ impl Connection {
             tokio::select! {
                 biased;
                 reason = started.opened.ended() => return reason,
-                () = changed.notified() => {}
-                () = next_change(&mut started.subscription) => {}
+                () = changed.wait_for_next() => {}
+                () = next_change(&mut started.subscription) => changed.announce(),
                 Some(read) = lists.next() => {
                     // The end of a server isn't a failure of its lists.
                     if !started.opened.peer.is_transport_closed() {
@@ -201,6 +205,7 @@ impl Connection {
                     continue;
                 }
             }
+            let announced = changed.announced();
             // The next round notices a server that ends in the meantime.
             match timeout(self.options.start_timeout, self.list_tools(&started.opened.peer)).await {
                 Ok(Ok(tools)) => {
@@ -210,6 +215,7 @@ impl Connection {
                 Ok(Err(reason)) => self.warn(reason).await,
                 Err(_) => self.warn("its tools can't be listed: no response".to_owned()).await,
             }
+            changed.mark_read(announced);
             lists = self.optional_lists(&started.opened.peer);
         }
     }

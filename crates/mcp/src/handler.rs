@@ -1,7 +1,5 @@
 //! The client's side of a connection: the server's notifications and questions.
 
-use std::sync::Arc;
-
 use rmcp::ClientHandler;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, CustomRequest, CustomResult, ElicitRequestParams, ElicitResult,
@@ -9,9 +7,9 @@ use rmcp::model::{
     Implementation, ProgressNotificationParam, UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
-use tokio::sync::Notify;
 
 use crate::elicitation::ElicitationSender;
+use crate::list_changes::ListChanges;
 use crate::options::UserPresence;
 use crate::running_requests::RunningRequests;
 
@@ -19,14 +17,14 @@ use crate::running_requests::RunningRequests;
 #[derive(Clone)]
 pub(crate) struct ConnectionHandler {
     /// Wakes the connection's task when the list of tools, prompts or resources has changed.
-    pub(crate) lists_changed: Arc<Notify>,
+    pub(crate) lists_changed: ListChanges,
     pub(crate) requests: RunningRequests,
     pub(crate) asker: ElicitationSender,
 }
 
 impl ConnectionHandler {
     pub(crate) fn new(asker: ElicitationSender) -> Self {
-        Self { lists_changed: Arc::default(), requests: RunningRequests::default(), asker }
+        Self { lists_changed: ListChanges::default(), requests: RunningRequests::default(), asker }
     }
 }
 
@@ -72,15 +70,15 @@ impl ClientHandler for ConnectionHandler {
     }
 
     async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.lists_changed.notify_one();
+        self.lists_changed.announce();
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.lists_changed.notify_one();
+        self.lists_changed.announce();
     }
 
     async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.lists_changed.notify_one();
+        self.lists_changed.announce();
     }
 
     fn get_info(&self) -> ClientConfig {

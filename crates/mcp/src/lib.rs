@@ -11,6 +11,7 @@ mod connection;
 mod elicitation;
 mod handler;
 mod link;
+mod list_changes;
 mod login;
 mod options;
 mod prompt;

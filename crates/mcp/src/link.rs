@@ -6,6 +6,7 @@ use rmcp::service::{Peer, RoleClient};
 use tokio::sync::watch;
 
 use crate::elicitation::ElicitationSender;
+use crate::list_changes::ListChanges;
 use crate::running_requests::RunningRequests;
 
 /// A connection's state.
@@ -21,6 +22,7 @@ pub(crate) struct LivePeer {
     pub(crate) peer: Peer<RoleClient>,
     pub(crate) requests: RunningRequests,
     pub(crate) asker: ElicitationSender,
+    pub(crate) lists_changed: ListChanges,
 }
 
 /// A tool's end of the link.

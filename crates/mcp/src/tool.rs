@@ -92,6 +92,8 @@ impl McpTool {
             ClientRequest::CallToolRequest(CallToolRequest::new(params))
         });
         let RequestAnswer { result, notes } = answered.await?;
+        // The next request offers the tools that the call has added.
+        live.lists_changed.wait_until_read().await;
         let ServerResult::CallToolResult(result) = result else {
             return Err("its response is not the result of a call".to_owned());
         };

@@ -11,7 +11,7 @@ use tiller_tools::tool::{
     ServedPrompt, ServedToolSummary, ToolInvocation, ToolOutput, ToolServerState, ToolServersEvent,
 };
 
-use crate::servers::{TestServers, recording_progress, server, stdio, until};
+use crate::servers::{TestServers, WINDOW, recording_progress, server, stdio, until};
 
 const NAMES: [&str; 10] =
     ["echo", "variable", "picture", "structured", "fail", "count", "grow", "crash", "ask", "visit"];
@@ -300,5 +300,40 @@ async fn stdio_server_of_project_that_changes_git_config_is_reported() {
         let warning = is_reported.then(|| format!("the MCP server s {notice}"));
         let text = warning.as_ref().map_or("done".to_owned(), |notice| format!("done\n[{notice}]"));
         assert_eq!(output, ToolOutput { warning, ..ToolOutput::text(text) });
+    }
+}
+
+/// Adds a tool in each call, and announces that right before the result.
+const GROWING_SERVER: &str = r#"
+tools='{"name":"add","inputSchema":{"type":"object"}}'
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case $line in
+    *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"sh","version":"1"}}' ;;
+    *'"tools/list"'*) result='{"tools":['$tools']}' ;;
+    *'"tools/call"'*)
+      tools=$tools',{"name":"added'$id'","inputSchema":{"type":"object"}}'
+      printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
+      result='{"content":[{"type":"text","text":"done"}]}' ;;
+    *'"server/discover"'*) result='{}' ;;
+    *) continue ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done
+"#;
+
+#[tokio::test]
+async fn stdio_tool_that_a_call_adds_is_listed_after_its_result() {
+    let endpoint = StdioEndpoint {
+        command: "/bin/sh".into(),
+        args: vec!["-c".into(), GROWING_SERVER.into()],
+        env: Vec::new(),
+        cwd: None,
+    };
+    let mut servers = TestServers::start(vec![server("s", Endpoint::Stdio(endpoint))]);
+    servers.wait_for(&ToolServersEvent::Ready).await;
+    for count in 2..8 {
+        assert_eq!(servers.call("mcp__s__add", json!({})).await, ToolOutput::text("done"));
+        assert_eq!(servers.connected.servers.tools(WINDOW).len(), count);
     }
 }
