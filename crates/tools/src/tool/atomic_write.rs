@@ -4,6 +4,8 @@ use std::fs::{self, Metadata, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
 
+use nix::errno::Errno;
+
 use crate::workspace::{ParentDir, ResolvedPath, Workspace};
 
 /// Maximum bytes of a file that is read as a whole. Larger files can be read with grep and the shell.
@@ -28,7 +30,7 @@ pub(super) fn read(workspace: &Workspace, resolved: &ResolvedPath) -> Result<Fil
         return Err(format!("{display_path} is a directory; list_files shows what is in it"));
     }
     if !metadata.is_file() {
-        return Err(format!("{display_path} is a device, pipe or socket, not a file"));
+        return Err(not_a_file(display_path));
     }
     if metadata.len() > MAX_READ {
         return Err(too_large(display_path));
@@ -45,6 +47,10 @@ fn read_whole(file: impl io::Read, display_path: &str) -> Result<Vec<u8>, String
     if bytes.len() as u64 > MAX_READ { Err(too_large(display_path)) } else { Ok(bytes) }
 }
 
+fn not_a_file(display_path: &str) -> String {
+    format!("{display_path} is a device, pipe or socket, not a file")
+}
+
 fn too_large(display_path: &str) -> String {
     let megabytes = MAX_READ / (1024 * 1024);
     format!(
@@ -57,6 +63,8 @@ pub(super) fn describe(display_path: &str, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => format!("{display_path} does not exist"),
         io::ErrorKind::PermissionDenied => format!("{display_path}: permission denied"),
+        // A socket can't be opened.
+        _ if error.raw_os_error() == Some(Errno::ENXIO as i32) => not_a_file(display_path),
         // `AlreadyExists` results from creating directories if a file has the name of one.
         io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
             format!("{display_path}: a part of the path is a file, not a directory")

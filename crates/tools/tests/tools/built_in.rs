@@ -406,11 +406,14 @@ mod read_file {
     }
 
     #[tokio::test]
-    async fn read_file_pipe_without_writer_does_not_block() {
+    async fn read_file_pipe_or_socket_does_not_block() {
         let bench = Bench::new();
         nix::unistd::mkfifo(&bench.path("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
         let error = bench.error_text("read_file", json!({"path": "pipe"})).await;
         assert_eq!(error, "pipe is a device, pipe or socket, not a file");
+        let _listener = std::os::unix::net::UnixListener::bind(bench.path("socket")).unwrap();
+        let error = bench.error_text("read_file", json!({"path": "socket"})).await;
+        assert_eq!(error, "socket is a device, pipe or socket, not a file");
     }
 }
 
