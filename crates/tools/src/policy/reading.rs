@@ -444,17 +444,6 @@ mod tests {
             "sort --compress-program=x y",
             "sort -T /tmp y",
             "uniq a b",
-            "uniq - b",
-            "uniq - .git/config",
-            "uniq - b -c",
-            "uniq -z - ./b",
-            "cat a | uniq -c - b",
-            "ls -RL",
-            "ls --dereference a",
-            "find -L . -name x",
-            "find . -follow",
-            "tree -l",
-            "jq --run-tests /etc/group",
             "uniq -c -f 1 a",
             "jq -f x y",
             "jq -L/x . y",
@@ -479,6 +468,25 @@ mod tests {
             "cd a && git status",
             "cd a; git status",
             "cd a &",
+        ] {
+            assert_eq!(paths(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn list_read_paths_hidden_output_or_link_is_none() {
+        for line in [
+            "uniq - b",
+            "uniq - .git/config",
+            "uniq - b -c",
+            "uniq -z - ./b",
+            "cat a | uniq -c - b",
+            "ls -RL",
+            "ls --dereference a",
+            "find -L . -name x",
+            "find . -follow",
+            "tree -l",
+            "jq --run-tests /etc/group",
         ] {
             assert_eq!(paths(line), None, "{line}");
         }

@@ -78,33 +78,6 @@ pub(super) fn list_written(name: &str, arguments: &[String]) -> Vec<String> {
         "c++" | "cc" | "clang" | "clang++" | "g++" | "gcc" | "iconv" | "ld" | "rustc" => {
             option_values('o', "output").collect()
         }
-        "xxd" => {
-            operands_without_values(arguments, "Rcglnos").iter().skip(1).map(|it| (*it).clone()).collect()
-        }
-        "sed" | "gsed" => {
-            let edited = operands().filter(|_| edits_in_place(name, arguments));
-            edited.chain(list_sed_outputs(arguments)).collect()
-        }
-        "perl" | "ruby" if edits_in_place(name, arguments) => operands().collect(),
-        _ if is_awk(name) => {
-            let is_inplace = values(arguments, 'i', "include").any(|library| library == "inplace");
-            operands().filter(|_| is_inplace).chain(list_awk_outputs(arguments)).collect()
-        }
-        "csplit" => option_values('f', "prefix").chain(current()).collect(),
-        // The first operand is read; without a second one, the files are created in the current directory.
-        "split" => {
-            let prefix = operands_without_values(arguments, "abCln").get(1).map(|prefix| (*prefix).clone());
-            vec![prefix.unwrap_or_default()]
-        }
-        "uniq" => operands_without_values(arguments, "fsw").iter().skip(1).map(|it| (*it).clone()).collect(),
-        "ed" | "emacs" | "nano" | "red" => operands().collect(),
-        // `-c 'w FILE'`
-        _ if name != "view" && EDITORS.contains(&name) => {
-            let commands: Vec<&str> = list_editor_commands(arguments).collect();
-            let named = commands.iter().flat_map(|line| line.split_whitespace().skip(1));
-            let operands = targets(arguments).map(String::as_str).filter(|word| !commands.contains(word));
-            operands.chain(named).map(str::to_owned).collect()
-        }
         "dd" => arguments.iter().filter_map(|word| word.strip_prefix("of=")).map(str::to_owned).collect(),
         "sort" | "tree" => option_values('o', "output").collect(),
         "ssh-keygen" => option_values('f', "").collect(),
@@ -131,6 +104,41 @@ pub(super) fn list_written(name: &str, arguments: &[String]) -> Vec<String> {
             let writes_current = outputs.is_empty();
             let context = option_values('P', "directory-prefix");
             outputs.into_iter().chain(context).chain(current().filter(|_| writes_current)).collect()
+        }
+        _ => list_written_texts(name, arguments),
+    }
+}
+
+/// Lists the files that a program for text changes: a filter, an editor or one that splits files.
+fn list_written_texts(name: &str, arguments: &[String]) -> Vec<String> {
+    let operands = || targets(arguments).cloned();
+    let after_first =
+        |with_values| operands_without_values(arguments, with_values).into_iter().skip(1).cloned().collect();
+    match name {
+        "uniq" => after_first("fsw"),
+        "xxd" => after_first("Rcglnos"),
+        "sed" | "gsed" => {
+            let edited = operands().filter(|_| edits_in_place(name, arguments));
+            edited.chain(list_sed_outputs(arguments)).collect()
+        }
+        "perl" | "ruby" if edits_in_place(name, arguments) => operands().collect(),
+        _ if is_awk(name) => {
+            let is_inplace = values(arguments, 'i', "include").any(|library| library == "inplace");
+            operands().filter(|_| is_inplace).chain(list_awk_outputs(arguments)).collect()
+        }
+        "csplit" => values(arguments, 'f', "prefix").chain([""]).map(str::to_owned).collect(),
+        // The first operand is read; without a second one, the files are created in the current directory.
+        "split" => {
+            let prefix = operands_without_values(arguments, "abCln").get(1).map(|prefix| (*prefix).clone());
+            vec![prefix.unwrap_or_default()]
+        }
+        "ed" | "emacs" | "nano" | "red" => operands().collect(),
+        // `-c 'w FILE'`
+        _ if name != "view" && EDITORS.contains(&name) => {
+            let commands: Vec<&str> = list_editor_commands(arguments).collect();
+            let named = commands.iter().flat_map(|line| line.split_whitespace().skip(1));
+            let operands = targets(arguments).map(String::as_str).filter(|word| !commands.contains(word));
+            operands.chain(named).map(str::to_owned).collect()
         }
         _ => Vec::new(),
     }
@@ -572,10 +580,14 @@ mod tests {
             "true && env X=1 tee ~/.kube/config",
             "find . -name x -exec cp {} ~/.aws/credentials \\;",
             "echo \"$(tee ~/.docker/config.json)\"",
-            "uniq a ~/.bashrc",
-            "cat a | sponge ~/.bashrc",
-            "iconv -o ~/.bashrc a",
         ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Home.reason()), "{line}");
+        }
+    }
+
+    #[test]
+    fn writes_home_startup_file_by_filter_asks() {
+        for line in ["uniq a ~/.bashrc", "cat a | sponge ~/.bashrc", "iconv -o ~/.bashrc a"] {
             assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Home.reason()), "{line}");
         }
     }
