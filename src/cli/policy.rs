@@ -11,13 +11,16 @@ use super::failure::{CliFailure, DONE};
 use super::stdout::print_text;
 use super::trust::{self, TrustPrompt};
 use super::{add_dir, startup, wiring};
+use crate::agent::only_reads;
 use crate::cli::console::stderr_line;
 use crate::config::Config;
-use crate::policy::{AllowReason, ExplainedCommand, Policy, PolicyVerdict, SandboxStrength, SessionRules};
+use crate::policy::{
+    AllowReason, ExplainedCommand, Policy, PolicyVerdict, RuleDecision, SandboxStrength, SessionRules,
+};
 use crate::setting::ApprovalMode;
 use crate::tool::built_in_tools;
 use crate::tool_spec::{Access, ShownArgument, ToolSpec, ToolTraits};
-use crate::workspace::FileAccess;
+use crate::workspace::{FileAccess, Workspace};
 
 /// Runs a subcommand of `tiller policy`.
 pub(super) fn run(arguments: &CliArgs, command: &PolicyCommand) -> Result<u8, CliFailure> {
@@ -47,7 +50,8 @@ fn list_rules(config: &Config) -> String {
 
 /// The decisions of the policy on a command line.
 struct Explanation {
-    commands: Result<Vec<ExplainedCommand>, String>,
+    /// The decision on each command, and the command.
+    commands: Result<Vec<(String, ExplainedCommand)>, String>,
     /// The decision in each mode.
     decisions: Vec<(ApprovalMode, String)>,
     sandbox: SandboxStrength,
@@ -59,20 +63,27 @@ impl Explanation {
             [line] => line.clone(),
             words => shlex::try_join(words.iter().map(String::as_str)).map_err(CliFailure::usage)?,
         };
-        let policy = policy(arguments, config)?;
+        let (policy, workspace) = policy(arguments, config)?;
         let spec = shell_tool()?;
-        let decide = |mode| (mode, decision(&Policy { mode, ..policy.clone() }, &spec, &line));
+        let decide = |mode| {
+            let policy = Policy { mode, ..policy.clone() };
+            let verdict = policy.judge(&spec, &json!({ "command": line }), &SessionRules::default());
+            (mode, describe(verdict, || reads_freely(&policy, &workspace, &spec, &line)))
+        };
         let decisions = ApprovalMode::ALL.map(decide).to_vec();
-        Ok(Self { commands: policy.explain(&spec, &line), decisions, sandbox: policy.sandbox })
+        let commands = policy.explain(&spec, &line).map(|commands| {
+            let describe = |command: &ExplainedCommand| command_decision(command, &policy, &workspace);
+            commands.into_iter().map(|command| (describe(&command), command)).collect()
+        });
+        Ok(Self { commands, decisions, sandbox: policy.sandbox })
     }
 
     fn to_text(&self) -> String {
         let mut text = String::new();
         match &self.commands {
             Ok(commands) => {
-                for command in commands {
-                    let _ = writeln!(text, "{}", command.command);
-                    let _ = writeln!(text, "    {}", command_decision(command));
+                for (decision, command) in commands {
+                    let _ = writeln!(text, "{}\n    {decision}", command.command);
                 }
             }
             Err(reason) => text.push_str(&format!("{reason}\n")),
@@ -86,11 +97,10 @@ impl Explanation {
     }
 
     fn to_json(&self) -> String {
-        let command = |command: &ExplainedCommand| {
+        let command = |(decision, command): &(String, ExplainedCommand)| {
             let rule = command.rule.as_ref().map(|rule| {
                 json!({ "rule": rule.to_string(), "decision": rule.decision().name(), "origin": rule.source().to_string() })
             });
-            let decision = command_decision(command);
             json!({ "command": command.command, "decision": decision, "risk": command.risk, "rule": rule })
         };
         let commands: Option<Vec<Value>> =
@@ -105,14 +115,20 @@ impl Explanation {
     }
 }
 
-fn policy(arguments: &CliArgs, config: &Config) -> Result<Policy, CliFailure> {
+/// Returns the policy of a session in the working directory, and the directories that its tools can access.
+fn policy(arguments: &CliArgs, config: &Config) -> Result<(Policy, Workspace), CliFailure> {
     let cwd = startup::cwd(arguments)?;
     let sandbox = wiring::sandbox(config, &cwd);
     let protected = config.protected_paths(&cwd);
-    let added = add_dir::dirs(&arguments.environment.add_dir, &cwd)?.into_iter();
-    let writable = added.filter(|(_, access)| *access == FileAccess::Write).map(|(path, _)| path).collect();
+    let added = add_dir::dirs(&arguments.environment.add_dir, &cwd)?;
+    let workspace = Workspace::new(&cwd).map_err(CliFailure::usage)?;
+    let workspace = added.iter().fold(workspace, |it, (path, access)| it.with_dir(path, *access));
+    let workspace = workspace.with_protected(config.private_dirs(&cwd));
+    let added = added.into_iter().filter(|(_, access)| *access == FileAccess::Write);
+    let writable = added.map(|(path, _)| path).collect();
     let strength = (sandbox.strength(), sandbox.listed().to_vec());
-    Ok(Policy { writable, ..wiring::policy(arguments, config, (cwd, protected), strength) })
+    let policy = wiring::policy(arguments, config, (cwd, protected), strength);
+    Ok((Policy { writable, ..policy }, workspace))
 }
 
 /// Returns the built-in tool that runs command lines.
@@ -138,9 +154,9 @@ const fn describe_sandbox(strength: SandboxStrength) -> &'static str {
 }
 
 /// Formats the decision on one command of a line.
-fn command_decision(command: &ExplainedCommand) -> String {
+fn command_decision(command: &ExplainedCommand, policy: &Policy, workspace: &Workspace) -> String {
     let rule = command.rule.as_ref().map(|rule| format!("rule: {rule} ({})", rule.source()));
-    let described = describe(command.verdict.clone(), || command.only_reads);
+    let described = describe(command.verdict.clone(), || only_reads(policy, workspace, &command.line));
     match (rule, &command.risk) {
         (Some(rule), Some(_)) => format!("{rule}; {described}"),
         (Some(rule), None) => rule,
@@ -151,9 +167,10 @@ fn command_decision(command: &ExplainedCommand) -> String {
     }
 }
 
-fn decision(policy: &Policy, spec: &ToolSpec, line: &str) -> String {
-    let verdict = policy.judge(spec, &json!({ "command": line }), &SessionRules::default());
-    describe(verdict, || policy.only_reads(line))
+/// Returns true for a line that runs because it only reads. A rule that asks prevents that.
+fn reads_freely(policy: &Policy, workspace: &Workspace, spec: &ToolSpec, line: &str) -> bool {
+    let rule = policy.find_configured(spec, &json!({ "command": line }));
+    rule.is_none_or(|rule| rule.decision() != RuleDecision::Ask) && only_reads(policy, workspace, line)
 }
 
 fn describe(verdict: PolicyVerdict, only_reads: impl Fn() -> bool) -> String {
@@ -162,11 +179,8 @@ fn describe(verdict: PolicyVerdict, only_reads: impl Fn() -> bool) -> String {
         PolicyVerdict::Granted(AllowReason::Setting(rule)) => format!("allow: {rule}"),
         PolicyVerdict::Granted(AllowReason::Yes) => "allow: --yes".into(),
         PolicyVerdict::Granted(AllowReason::Rule(rule)) => format!("allow: {rule}"),
-        PolicyVerdict::Ask { .. } if only_reads() => {
-            "allow if it reads only inside the workspace; otherwise ask".into()
-        }
-        PolicyVerdict::DenyUnlessReading { .. } if only_reads() => {
-            "allow if it reads only inside the workspace; otherwise deny".into()
+        PolicyVerdict::Ask { .. } | PolicyVerdict::DenyUnlessReading { .. } if only_reads() => {
+            "allow: only reads in the workspace".into()
         }
         PolicyVerdict::Ask { reason, .. } => format!("ask: {reason}"),
         PolicyVerdict::Deny { reason, .. } | PolicyVerdict::DenyUnlessReading { reason } => {

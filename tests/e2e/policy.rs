@@ -72,13 +72,29 @@ fn policy_explain_shows_commands_rules_and_decisions() {
     let expected = [
         "allow if the other commands are allowed: only prints, filters or changes the directory",
         "ask: deletes everything under x",
-        "allow if it reads only inside the workspace; otherwise ask",
+        "allow: only reads in the workspace",
         "ask: runs as another user (sudo)",
         &format!("{rule}; ask: writes outside the working directory: /etc/x"),
     ];
     assert_eq!(decisions[1..], expected[1..], "{}", output.out);
     let output = sandbox.run(&["policy", "rules"]);
     assert_eq!(output.out, format!("{:<44} {}\n", "allow * `cargo test*`", path.display()));
+}
+
+#[test]
+fn policy_explain_checks_the_paths_that_a_command_reads() {
+    let sandbox = with_rules(&json!([]));
+    fs::write(sandbox.project().join("a"), "").unwrap();
+    let explain = |line: &str| {
+        let output = sandbox.run(&["--sandbox", "off", "policy", "explain", "--json", line]);
+        let explained: Value = serde_json::from_str(&output.out).unwrap();
+        ["ask", "plan"].map(|mode| explained["decisions"][mode].as_str().unwrap().to_owned())
+    };
+    assert_eq!(explain("cat a | wc -l"), ["allow: only reads in the workspace"; 2]);
+    let denied = "deny: bash can make changes, and plan mode forbids them";
+    for line in ["cat /etc/passwd", "ls /", "cat a /etc/passwd"] {
+        assert_eq!(explain(line), ["ask: runs a command", denied], "{line}");
+    }
 }
 
 #[test]

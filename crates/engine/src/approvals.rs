@@ -17,7 +17,7 @@ use tiller_tools::workspace::{FileAccess, SessionDirs, Workspace, describe_dir};
 
 use super::approval_strictness::is_looser;
 use super::extension::CallOpinion;
-use super::repetition::Repetition;
+use super::repetition::{LOOP_LENGTH, Repetition};
 use super::turn::{CallDecision, DeniedCall, PlannedCall};
 
 mod call_judge;
@@ -25,6 +25,7 @@ mod outside_path;
 mod repository;
 mod shell_pattern;
 
+pub use call_judge::only_reads;
 use call_judge::{Assessment, CallJudge};
 use outside_path::OutsidePath;
 
@@ -323,9 +324,16 @@ impl Approvals {
     /// there is no approver, and after repeated refusals, so that the run ends.
     fn guard_repetition(&mut self, planned: PlannedCall) -> PlannedCall {
         let PlannedCall { call, decision } = planned;
-        let Some(reason) = self.repetition.count(&call, self.approver) else {
-            return PlannedCall { call, decision };
+        let count = self.repetition.count(&call);
+        let is_loop = match self.approver {
+            Approver::Present => count.is_multiple_of(LOOP_LENGTH),
+            // The run ends after this answer.
+            Approver::Absent => count >= LOOP_LENGTH,
         };
+        if !is_loop {
+            return PlannedCall { call, decision };
+        }
+        let reason = format!("the same call for the {count}th time in a row");
         let decision = match (decision, self.approver) {
             (CallDecision::Refuse { .. } | CallDecision::Deny(_), _) | (_, Approver::Absent) => {
                 deny(DenialCause::Loop, reason, None)

@@ -44,7 +44,7 @@ mod turn;
 pub mod views;
 pub mod watch;
 
-pub use approvals::Approver;
+pub use approvals::{Approver, only_reads};
 pub use attachment::{
     FileToAttach, MAX_FILE_BYTES, attachment_labels, encode_media, read_attachment, read_media,
 };

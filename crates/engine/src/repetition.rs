@@ -3,10 +3,8 @@
 use serde_json::Value;
 use tiller_core::message::ToolCall;
 
-use super::approvals::Approver;
-
 /// Number of consecutive equal calls that count as a loop.
-const LOOP_LENGTH: usize = 5;
+pub(crate) const LOOP_LENGTH: usize = 5;
 
 /// Counts consecutive equal calls.
 #[derive(Debug, Default)]
@@ -16,9 +14,8 @@ pub(crate) struct Repetition {
 }
 
 impl Repetition {
-    /// Counts a call. Returns a reason to stop it if it is part of a loop: every fifth consecutive call with the
-    /// same tool and arguments if the user is asked, else the fifth and all after it.
-    pub(crate) fn count(&mut self, call: &ToolCall, approver: Approver) -> Option<String> {
+    /// Counts a call, and returns the number of consecutive calls with the same tool and arguments.
+    pub(crate) fn count(&mut self, call: &ToolCall) -> usize {
         let is_same = self
             .last
             .as_ref()
@@ -28,11 +25,7 @@ impl Repetition {
         } else {
             *self = Self { last: Some((call.name.clone(), call.arguments.clone())), count: 1 };
         }
-        let is_loop = match approver {
-            Approver::Present => self.count.is_multiple_of(LOOP_LENGTH),
-            Approver::Absent => self.count >= LOOP_LENGTH,
-        };
-        is_loop.then(|| format!("the same call for the {}th time in a row", self.count))
+        self.count
     }
 }
 
@@ -43,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repetition_asks_at_every_fifth_equal_call() {
+    fn repetition_counts_equal_calls_in_a_row() {
         let call = |command: &str| ToolCall {
             id: "c".into(),
             name: "bash".into(),
@@ -52,13 +45,7 @@ mod tests {
             thought_signature: None,
         };
         let mut repetition = Repetition::default();
-        let mut asks = |commands: &str, approver| -> Vec<usize> {
-            let asked =
-                commands.split(' ').map(|command| repetition.count(&call(command), approver).is_some());
-            asked.enumerate().filter(|(_, asks)| *asks).map(|(at, _)| at).collect()
-        };
-        assert_eq!(asks("a a a a b a a a a a a", Approver::Present), [9]);
-        assert_eq!(asks("a a a a", Approver::Present), [3], "the tenth");
-        assert_eq!(asks("b b b b b b b a", Approver::Absent), [4, 5, 6]);
+        let counts: Vec<usize> = "a a b b b a".split(' ').map(|it| repetition.count(&call(it))).collect();
+        assert_eq!(counts, [1, 2, 1, 2, 3, 1]);
     }
 }

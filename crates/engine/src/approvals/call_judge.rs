@@ -146,25 +146,9 @@ impl CallJudge<'_> {
         let command = call.arguments.get("command").and_then(Value::as_str);
         let command = command
             .filter(|_| spec.traits.access == Access::Executes)
-            .filter(|_| [ApprovalMode::Ask, ApprovalMode::Plan].contains(&self.policy.mode))
             .filter(|_| !self.policy.leaves_sandbox(spec, &call.arguments));
-        let repository = || repository::inspect(&self.policy.root);
-        let paths = command.and_then(|line| self.policy.list_read_paths(line, repository));
-        let protected = &self.policy.protected;
-        let is_free = |real: &Path| !protected.is_credential(real) && !protected.holds_credentials(real);
-        let may_read = |workspace: &Workspace, path: &str| {
-            let resolved = workspace.resolve(path, FileAccess::Read).ok().map(|resolved| resolved.path());
-            resolved.filter(|real| is_free(real))
-        };
-        let is_readable = |workspace: &Workspace, path: &ReadPath| match path {
-            ReadPath::Named(path) => may_read(workspace, path).is_some(),
-            ReadPath::File(path) => may_read(workspace, path).is_some_and(|real| !real.is_dir()),
-            ReadPath::Pattern(pattern) => shell_pattern::expand(workspace.root(), pattern)
-                .is_some_and(|paths| paths.iter().all(|path| may_read(workspace, path).is_some())),
-        };
-        self.workspace
-            .zip(paths)
-            .is_some_and(|(workspace, paths)| paths.iter().all(|path| is_readable(workspace, path)))
+        let named = command.zip(self.workspace);
+        named.is_some_and(|(line, workspace)| only_reads(self.policy, workspace, line))
     }
 
     /// Returns the path outside the workspace that a call of a built-in tool names. Returns `None` in read-only
@@ -186,4 +170,27 @@ impl CallJudge<'_> {
         let path = self.workspace?.find_outside(named, purpose)?;
         Some(OutsidePath::new(path, purpose, self.policy))
     }
+}
+
+/// Returns true for a line that runs without approval because its commands only read, and only paths that tools may
+/// read without approval.
+#[must_use]
+pub fn only_reads(policy: &Policy, workspace: &Workspace, line: &str) -> bool {
+    if ![ApprovalMode::Ask, ApprovalMode::Plan].contains(&policy.mode) {
+        return false;
+    }
+    let protected = &policy.protected;
+    let is_free = |real: &Path| !protected.is_credential(real) && !protected.holds_credentials(real);
+    let may_read = |path: &str| {
+        let resolved = workspace.resolve(path, FileAccess::Read).ok().map(|resolved| resolved.path());
+        resolved.filter(|real| is_free(real))
+    };
+    let is_readable = |path: &ReadPath| match path {
+        ReadPath::Named(path) => may_read(path).is_some(),
+        ReadPath::File(path) => may_read(path).is_some_and(|real| !real.is_dir()),
+        ReadPath::Pattern(pattern) => shell_pattern::expand(workspace.root(), pattern)
+            .is_some_and(|paths| paths.iter().all(|path| may_read(path).is_some())),
+    };
+    let paths = policy.list_read_paths(line, || repository::inspect(&policy.root));
+    paths.is_some_and(|paths| paths.iter().all(is_readable))
 }

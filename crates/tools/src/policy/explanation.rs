@@ -5,8 +5,7 @@ use tiller_core::tool_spec::ToolSpec;
 use super::command_rules::CommandRules;
 use super::risk::{JudgedCommand, Risk, RiskKind};
 use super::{
-    ApprovalMode, AskBehavior, ConfiguredRule, PermissionRule, Policy, PolicyVerdict, RepositoryState,
-    SessionRules, line_rules, risk,
+    AskBehavior, ConfiguredRule, PermissionRule, Policy, PolicyVerdict, SessionRules, line_rules, risk,
 };
 use serde_json::json;
 
@@ -15,15 +14,14 @@ use serde_json::json;
 pub struct ExplainedCommand {
     /// Its words and redirections, without quotes.
     pub command: String,
+    /// The command as a line of its own, with the values of the line's variables.
+    pub line: String,
     /// The reason it needs approval in every mode that runs commands.
     pub risk: Option<String>,
     /// The settings rule that decides on the command.
     pub rule: Option<ConfiguredRule>,
     /// The decision on the command alone, in the policy's mode.
     pub verdict: PolicyVerdict,
-    /// True if the command only reads, so that it runs without approval if all paths that it reads may be
-    /// read.
-    pub only_reads: bool,
     /// True if the command only prints, filters its input or changes the directory, so that it needs no rule
     /// of its own.
     pub is_harmless_filter: bool,
@@ -47,21 +45,13 @@ impl Policy {
                 ExplainedCommand {
                     rule: rules.find_strictest(&risk::list_run_commands(&written.words)).cloned(),
                     verdict: self.judge_in_line(spec, &line, risk.as_ref()),
-                    only_reads: self.only_reads(&line),
+                    line,
                     is_harmless_filter: line_rules::is_harmless_filter(&written),
                     command: written.to_string(),
                     risk: risk.map(|risk| risk.reason),
                 }
             })
             .collect())
-    }
-
-    /// Returns true for a line that does nothing but read, so that it runs if all paths that it reads may be
-    /// read.
-    #[must_use]
-    pub fn only_reads(&self, line: &str) -> bool {
-        let has_reading = [ApprovalMode::Ask, ApprovalMode::Plan].contains(&self.mode);
-        has_reading && self.list_read_paths(line, || RepositoryState::Harmless).is_some()
     }
 
     /// Decides on one command of a line. Alone, it may be less risky than after a `cd`.
@@ -84,6 +74,7 @@ impl Policy {
 mod tests {
     use std::sync::Arc;
 
+    use super::super::ApprovalMode;
     use super::*;
     use crate::tool::built_in_tools;
 
