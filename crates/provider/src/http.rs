@@ -35,7 +35,7 @@ use endpoint::EndpointAccess;
 pub(super) use endpoint::is_loopback;
 pub use endpoint::{Endpoint, KeyHeader, Timeouts};
 pub(super) use fault::into_error;
-use fault::{ResponseTimeout, causes, connection_fault, host};
+use fault::{ResponseTimeout, causes, connection_fault, host, not_a_stream};
 use proxy::is_direct;
 pub use proxy::proxy_fault;
 use response::ResponseStream;
@@ -250,12 +250,6 @@ impl EndpointClient {
             _ => format!("`{}`", shorten(&self.endpoint.redact(body), MAX_QUOTED_CHARS)),
         }
     }
-}
-
-/// Returns the fault of an answer that isn't a stream of events.
-fn not_a_stream(endpoint: &Endpoint, got: &str) -> ProviderFault {
-    ProviderFault::new(FailureKind::Fatal, format!("expected an event stream, got {got}"))
-        .with_hint(format!("check {}", hints::server_setting(&endpoint.name)))
 }
 
 /// Appends a path to a base URL. The base URL's query is appended to the path's.

@@ -84,6 +84,12 @@ pub(super) fn connection_fault(endpoint: &Endpoint, error: &reqwest::Error, stag
     ProviderFault::new(failure, cause.message(&host, stage)).with_hint(advice)
 }
 
+/// Returns the fault of an answer that isn't a stream of events.
+pub(super) fn not_a_stream(endpoint: &Endpoint, got: &str) -> ProviderFault {
+    ProviderFault::new(FailureKind::Fatal, format!("expected an event stream, got {got}"))
+        .with_hint(format!("check {}", hints::server_setting(&endpoint.name)))
+}
+
 /// Adds the provider's name and the hint to a fault, and removes secrets.
 pub(crate) fn into_error(endpoint: &Endpoint, fault: ProviderFault) -> ProviderError {
     let message = fault.text(|text| endpoint.redact(text));

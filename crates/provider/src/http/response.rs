@@ -12,8 +12,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::decode::{Damage, Decode};
 use super::endpoint::Endpoint;
-use super::fault::{ResponseTimeout, connection_fault, into_error};
-use super::not_a_stream;
+use super::fault::{ResponseTimeout, connection_fault, into_error, not_a_stream};
 use crate::error::{ProviderFault, Stage, parse_error_response};
 use crate::{FailureKind, ProviderError, ProviderStream, StreamEvent, sse};
 
