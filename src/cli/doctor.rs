@@ -16,8 +16,8 @@ use super::{resource_paths, startup, themes, tool_servers, wiring};
 use crate::agent::Resources;
 use crate::config::Config;
 use crate::process::{ExitStatus, SandboxSupport, ShellCommand, on_path};
+use crate::provider::ProxyUse;
 use crate::provider::descriptor::PROVIDERS;
-use crate::provider::proxy_fault;
 use crate::sandbox::{Sandbox, SandboxMode};
 use crate::tool::{LeftoverWorktree, ToolServerState, ToolServerStatus, find_leftover_worktrees};
 use crate::tui::keybinding_problems;
@@ -163,7 +163,8 @@ fn check_proxy() -> Check {
     const NAME: &str = "proxy";
     // Any host that isn't this machine.
     let servers = ["https://example.com", "http://example.com"];
-    if let Some(fault) = servers.into_iter().find_map(proxy_fault) {
+    let fault = |proxy| if let ProxyUse::Invalid(fault) = proxy { Some(fault) } else { None };
+    if let Some(fault) = servers.into_iter().map(wiring::proxy_use).find_map(fault) {
         return Check::new(NAME, CheckState::Broken, fault);
     }
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());

@@ -11,6 +11,7 @@ use tokio::time::timeout;
 
 use super::console::stderr_line;
 use super::failure::CliFailure;
+use super::wiring;
 use crate::agent::{AgentSession, Subscription, SubscriptionItem};
 use crate::config::Config;
 use crate::provider::{base_url_fault, http_client};
@@ -40,7 +41,8 @@ impl TelemetryExport {
             return Err(CliFailure::usage(anyhow!("{name}: `{url}` is not an http:// or https:// URL"))
                 .hint("give the collector's address, such as http://localhost:4318"));
         }
-        let client = http_client(url, CONNECT_TIMEOUT, config.certificates.as_deref());
+        let client =
+            http_client(url, CONNECT_TIMEOUT, config.certificates.as_deref(), &wiring::proxy_use(url));
         let client = client.map_err(|problem| CliFailure::usage(anyhow!(problem)))?;
         let content = match config.settings.telemetry_content() {
             Switch::On => ContentExport::Included,

@@ -13,7 +13,7 @@ mod session;
 
 use std::path::Path;
 
-pub(super) use self::endpoint::key_provider;
+pub(super) use self::endpoint::{key_provider, proxy_use};
 pub(super) use self::local_models::{add_local_models, find_local_models, renew_local_windows};
 pub(super) use self::models::{
     ModelList, NoModel, connect_provider, has_flag_key, key_variables, list_servers, misconfigured_notices,

@@ -36,8 +36,7 @@ pub(super) use endpoint::is_loopback;
 pub use endpoint::{Endpoint, KeyHeader, Timeouts};
 pub(super) use fault::into_error;
 use fault::{ResponseTimeout, causes, connection_fault, host, not_a_stream};
-use proxy::is_direct;
-pub use proxy::proxy_fault;
+pub use proxy::ProxyUse;
 use response::ResponseStream;
 
 /// Timeout for reading an error response's body.
@@ -84,8 +83,8 @@ impl EndpointClient {
     /// # Errors
     /// If the base URL is invalid, or the system's certificates can't be read.
     pub(super) fn new(endpoint: Endpoint) -> Result<Self, ProviderError> {
-        let client =
-            http_client(&endpoint.base_url, endpoint.timeouts.connect, endpoint.certificates.as_deref());
+        let client = client_builder(&endpoint.base_url, endpoint.certificates.as_deref(), &endpoint.proxy);
+        let client = client.and_then(|builder| build(builder.connect_timeout(endpoint.timeouts.connect)));
         let client = client
             .map_err(|problem| into_error(&endpoint, ProviderFault::new(FailureKind::Fatal, problem)))?;
         match base_url_fault(&endpoint.base_url) {
@@ -274,22 +273,32 @@ pub fn http_client(
     base_url: &str,
     connect_timeout: Duration,
     certificates: Option<&[u8]>,
+    proxy: &ProxyUse,
 ) -> Result<Client, String> {
-    let builder = client_builder(base_url, certificates)?.connect_timeout(connect_timeout);
+    build(client_builder(base_url, certificates, proxy)?.connect_timeout(connect_timeout))
+}
+
+fn build(builder: ClientBuilder) -> Result<Client, String> {
     builder.build().map_err(|error| format!("can't create the HTTP client: {}", causes(&error)))
 }
 
 /// Like [`http_client`], with options to add.
-pub(super) fn client_builder(base_url: &str, certificates: Option<&[u8]>) -> Result<ClientBuilder, String> {
+pub(super) fn client_builder(
+    base_url: &str,
+    certificates: Option<&[u8]>,
+    proxy: &ProxyUse,
+) -> Result<ClientBuilder, String> {
     ensure_crypto();
     let mut builder = Client::builder()
         .user_agent(concat!("tiller/", env!("CARGO_PKG_VERSION")))
         // After a redirect, a POST becomes a GET without its body, and the key would be sent to another host.
         .redirect(Policy::none());
-    if is_direct(base_url) {
-        builder = builder.no_proxy();
-    } else if let Some(fault) = proxy_fault(base_url) {
-        return Err(fault);
+    match proxy {
+        // A remote proxy would connect to itself instead.
+        _ if is_loopback(base_url) => builder = builder.no_proxy(),
+        ProxyUse::Direct => builder = builder.no_proxy(),
+        ProxyUse::Invalid(fault) => return Err(fault.clone()),
+        ProxyUse::System => {}
     }
     if let Some(pem) = certificates {
         builder = builder.tls_certs_merge(parse_certificates(pem)?);

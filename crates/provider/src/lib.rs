@@ -41,9 +41,7 @@ pub use anthropic::Anthropic;
 pub use catalog::{ImageInput, ModelFacts, ThinkingControl};
 pub use error::{FailureKind, ProviderError};
 pub use gemini::Gemini;
-pub use http::{
-    ApiKey, Endpoint, KeyHeader, Timeouts, base_url_fault, ensure_crypto, http_client, proxy_fault,
-};
+pub use http::{ApiKey, Endpoint, KeyHeader, ProxyUse, Timeouts, base_url_fault, ensure_crypto, http_client};
 pub use mixed_formats::MixedFormats;
 pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;

@@ -107,7 +107,7 @@ async fn find_models(endpoint: &Endpoint) -> Result<Vec<ModelFacts>, SearchFailu
     }
     let access = endpoint.resolve_access().await.map_err(|_| no_server)?;
     let headers = endpoint.access_headers(&access).map_err(|_| no_server)?;
-    let client = client_builder(&endpoint.base_url, endpoint.certificates.as_deref());
+    let client = client_builder(&endpoint.base_url, endpoint.certificates.as_deref(), &endpoint.proxy);
     let client = client.map_err(|_| no_server)?.timeout(ANSWER_TIMEOUT).default_headers(headers);
     let client = client.build().map_err(|_| no_server)?;
     let server_client = ServerClient { client, root };

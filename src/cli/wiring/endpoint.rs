@@ -13,7 +13,7 @@ use crate::provider::compat::Compat;
 use crate::provider::descriptor::ProviderDescriptor;
 use crate::provider::wire_format::WireFormat;
 use crate::provider::{
-    ApiKey, Endpoint, KeyHeader, MixedFormats, ModelFacts, Provider, ProviderError, catalog,
+    ApiKey, Endpoint, KeyHeader, MixedFormats, ModelFacts, Provider, ProviderError, ProxyUse, catalog,
 };
 
 /// Returns a provider's endpoint, with its key if there is one; `None` without a server.
@@ -44,6 +44,7 @@ pub(super) fn endpoint(arguments: &CliArgs, config: &Config, name: &str) -> Opti
     endpoint.timeouts.stall = Duration::from_secs(config.settings.request_stall_s());
     // If the file can't be read, loading the configuration has reported it.
     endpoint.certificates = config.certificates.clone();
+    endpoint.proxy = proxy_use(&endpoint.base_url);
     if flag_key.is_some() {
         "--api-key".clone_into(&mut endpoint.key_name);
     } else if let Some(source) = config.key_source(name) {
@@ -57,6 +58,11 @@ pub(super) fn endpoint(arguments: &CliArgs, config: &Config, name: &str) -> Opti
         Some(key) => endpoint.with_api_key(api_key(key, "key".to_owned())),
         None => endpoint,
     })
+}
+
+/// Returns the proxy for a server, from the environment.
+pub(in crate::cli) fn proxy_use(base_url: &str) -> ProxyUse {
+    ProxyUse::of(base_url, |name| std::env::var(name).ok())
 }
 
 /// Returns a key or header value. If a command prints it, it is loaded when it is needed; `subject` is for

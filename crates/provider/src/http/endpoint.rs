@@ -9,6 +9,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::api_key::ApiKey;
+use super::proxy::ProxyUse;
 use crate::FailureKind;
 use crate::error::{ProviderFault, redact_secrets};
 
@@ -125,6 +126,8 @@ pub struct Endpoint {
     pub headers: Vec<(String, ApiKey)>,
     /// Certificates to trust in addition to the system's, in PEM.
     pub certificates: Option<Arc<[u8]>>,
+    /// The proxy for requests.
+    pub proxy: ProxyUse,
     /// The timeouts.
     pub timeouts: Timeouts,
     /// True for a server that reports a conversation that exceeds the window with status 400 and no message.
@@ -154,6 +157,7 @@ impl Endpoint {
             key_header: KeyHeader::Bearer,
             headers: Vec::new(),
             certificates: None,
+            proxy: ProxyUse::System,
             timeouts,
             silent_overflow: false,
         }

@@ -3,22 +3,26 @@
 
 use hyper_util::client::proxy::matcher::Matcher;
 
-use super::endpoint::is_loopback;
-
-/// Checks whether a server is reached without a proxy: one on this machine, because a remote proxy would
-/// connect to itself instead, and every server if `NO_PROXY` contains `*`.
-pub(super) fn is_direct(base_url: &str) -> bool {
-    is_loopback(base_url) || contains_all(&no_proxy(environment))
+/// The proxy for requests to a server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ProxyUse {
+    /// The system's, if it has one.
+    #[default]
+    System,
+    /// None.
+    Direct,
+    /// The variable that names it is invalid; the problem.
+    Invalid(String),
 }
 
-/// Returns the problem with the variable that names the proxy for a server.
-#[must_use]
-pub fn proxy_fault(base_url: &str) -> Option<String> {
-    find_fault(base_url, environment)
-}
-
-fn environment(name: &str) -> Option<String> {
-    std::env::var(name).ok()
+impl ProxyUse {
+    /// Returns the proxy for a server, given the environment's variables. No server has one if `NO_PROXY` contains `*`.
+    pub fn of(base_url: &str, variable: impl Fn(&str) -> Option<String>) -> Self {
+        if contains_all(&no_proxy(&variable)) {
+            return Self::Direct;
+        }
+        find_fault(base_url, variable).map_or(Self::System, Self::Invalid)
+    }
 }
 
 fn no_proxy(variable: impl Fn(&str) -> Option<String>) -> String {
@@ -36,7 +40,7 @@ fn find_fault(base_url: &str, variable: impl Fn(&str) -> Option<String>) -> Opti
     let no_proxy = no_proxy(&variable);
     let accepts =
         |proxy: &str| Matcher::builder().all(proxy).no(&no_proxy).build().intercept(&server).is_some();
-    if contains_all(&no_proxy) || !accepts("http://proxy") {
+    if !accepts("http://proxy") {
         return None;
     }
     let of_scheme = match base_url.starts_with("https:") {
@@ -58,7 +62,10 @@ mod tests {
     fn fault(base_url: &str, variables: &[(&str, &str)]) -> Option<String> {
         let value =
             |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
-        find_fault(base_url, value)
+        match ProxyUse::of(base_url, value) {
+            ProxyUse::Invalid(fault) => Some(fault),
+            ProxyUse::System | ProxyUse::Direct => None,
+        }
     }
 
     #[test]
@@ -90,7 +97,10 @@ mod tests {
 
     #[test]
     fn no_proxy_star_excludes_all_servers() {
-        assert!(contains_all("*") && contains_all("a.example, *"));
-        assert!(!contains_all("") && !contains_all("*.example"));
+        let proxy = |list: &str| {
+            ProxyUse::of("http://10.0.0.1", |name| (name == "NO_PROXY").then(|| list.to_owned()))
+        };
+        assert_eq!(["*", "a.example, *"].map(proxy), [ProxyUse::Direct, ProxyUse::Direct]);
+        assert_eq!(["", "*.example"].map(proxy), [ProxyUse::System, ProxyUse::System]);
     }
 }
