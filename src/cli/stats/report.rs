@@ -265,7 +265,7 @@ mod tests {
     fn report_without_cost_shows_tokens() {
         let quarters = [quarter("2026-11-24T10:00:00Z", ("/work/a", "local/m"), 100, 0.0)];
         let text = UsageReport::new(&quarters, &period(1)).text(30, BarStyle::Blocks);
-        assert_eq!(text.lines().nth(2), Some("2026-11-24  1.0k  ████████████"));
+        assert_eq!(text.lines().nth(2), Some("2026-11-24  1.1k  ████████████"));
     }
 
     #[test]

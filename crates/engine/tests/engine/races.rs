@@ -600,7 +600,7 @@ async fn agent_that_is_opened_goes_on_in_its_worktree() {
 }
 
 #[tokio::test]
-async fn agent_without_changes_does_not_get_the_branch_of_the_next_one() {
+async fn agent_without_changes_gets_no_other_branch() {
     let spawn = |task: &str| {
         let tasks = json!([{ "agent": "left", "task": task }]);
         call("spawn_agents", json!({ "tasks": tasks, "isolation": "worktree" }))
