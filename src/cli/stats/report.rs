@@ -228,7 +228,7 @@ mod tests {
         ];
         let report = UsageReport::new(&quarters, &period(30));
         let expected = "\
-2026-10-26 to 2026-11-24: $7.00, 12k to…
+2026-10-26 to 2026-11-24: $7.00, 13k to…
 
 2026-11-21  $4.00  #####################
 2026-11-22  $0.50  ###
@@ -242,7 +242,7 @@ mod tests {
 ";
         let narrow = report.text(54, BarStyle::Ascii);
         assert!(
-            narrow.ends_with("90%  …rk/b\n   $7.00    1.2k     605     10k        0   90%  total\n"),
+            narrow.ends_with("90%  …rk/b\n   $7.00    1.2k     605     11k        0   90%  total\n"),
             "{narrow}"
         );
         let text = report.text(40, BarStyle::Ascii);
@@ -254,9 +254,9 @@ mod tests {
             [
                 "",
                 "    cost   input  output  cached  written  hits  project",
-                "   $6.50    1.1k     555    9.9k        0   90%  /work/a",
+                "   $6.50    1.1k     555     10k        0   90%  /work/a",
                 "   $0.50     100      50     900        0   90%  /work/b",
-                "   $7.00    1.2k     605     10k        0   90%  total",
+                "   $7.00    1.2k     605     11k        0   90%  total",
             ]
         );
     }
