@@ -3,6 +3,7 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tiller_core::delegated_task::{BackgroundCall, DelegatedTask};
 use tiller_core::elicitation::{ElicitationAction, ElicitationAnswer};
@@ -13,9 +14,9 @@ use tiller_core::unit::Usd;
 use tiller_session::{EntryBody, ModelUsage};
 use tiller_tools::policy::{ApprovalMode, AskBehavior, ConfiguredRules};
 
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::Driver;
 use super::child_agents_state::RunningChild;
@@ -32,6 +33,9 @@ use crate::handle::{AgentError, AgentSession, DelegationCommand, DriverCommand, 
 use crate::options::BackgroundTasks;
 use crate::turn::EndVerdict;
 
+/// Time for the last events of an agent to be forwarded after its session was closed.
+const FORWARDING_TIMEOUT: Duration = Duration::from_secs(2);
+
 impl Driver {
     pub(super) fn delegation_command(&mut self, command: DelegationCommand) {
         match command {
@@ -40,10 +44,7 @@ impl Driver {
                 let result = self.agent_started(*start, session);
                 send_reply(reply, result);
             }
-            DelegationCommand::Ended { task, reply } => {
-                let result = self.agent_ended(task);
-                send_reply(reply, result);
-            }
+            DelegationCommand::Ended { task, reply } => self.end_after_last_event(task, reply),
             DelegationCommand::BackgroundStarted { call, reply } => {
                 let started = self.background_tasks_started(call.as_ref());
                 send_reply(reply, started);
@@ -162,7 +163,10 @@ impl Driver {
         let mut events = session.subscribe();
         let (agent, sender, watched) = (start.agent_id.clone(), self.jobs.sender(), session.downgrade());
         let deltas = self.agents.deltas.subscribe();
+        let (is_forwarding, forwarded) = oneshot::channel::<()>();
         let forwarder = self.jobs.spawn_silent(async move {
+            // Dropped at the end.
+            let _is_forwarding = is_forwarding;
             while let Some(received) = events.next().await {
                 let (agent, deltas) = (agent.clone(), *deltas.borrow());
                 let forwarded = match received {
@@ -182,8 +186,9 @@ impl Driver {
         self.bus.emit(EventKind::AgentTaskStart(start.clone()));
         let status = RunningAgent { start, since: now(), activity: AgentActivity::default() };
         let (nested_cost, approvals, questions) = (Usd::default(), Vec::new(), Vec::new());
+        let forwarded = Some(forwarded);
         self.agents.all.enter(Instant::now());
-        let child = RunningChild { status, session, nested_cost, approvals, questions, forwarder };
+        let child = RunningChild { status, session, nested_cost, approvals, questions, forwarder, forwarded };
         // The mode and the rules may have changed since the agent started. A change of the mode ends `--yes`.
         let policy = self.approvals.policy();
         if policy.ask_behavior == AskBehavior::User {
@@ -206,9 +211,25 @@ impl Driver {
         Ok(self.append_all(Vec::new())?)
     }
 
+    /// Ends a task as soon as the last events of its agent, whose session is closed, are forwarded.
+    fn end_after_last_event(&mut self, task: EndedTask, reply: Reply<()>) {
+        let child = self.agents.child_mut(&task.end.agent_id);
+        let forwarded = child.and_then(|child| child.forwarded.take());
+        self.jobs.spawn(async move {
+            if let Some(forwarded) = forwarded {
+                // The session stays open if it doesn't stop; then its end isn't awaited.
+                let _ = timeout(FORWARDING_TIMEOUT, forwarded).await;
+            }
+            JobEvent::AgentEnded { task, reply }
+        });
+    }
+
     /// Records the end of a task. If the agent's messages become a branch of the session, they include the
     /// usage.
-    fn agent_ended(&mut self, EndedTask { mut end, usage, graft }: EndedTask) -> Result<(), AgentError> {
+    pub(super) fn agent_ended(
+        &mut self,
+        EndedTask { mut end, usage, graft }: EndedTask,
+    ) -> Result<(), AgentError> {
         let grafted = graft.map(|graft| {
             let appended = self.active.writer.graft(&graft, now());
             self.emit_appended(appended).map_err(AgentError::from)

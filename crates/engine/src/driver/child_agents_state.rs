@@ -10,7 +10,7 @@ use tiller_core::message::Message;
 use tiller_core::setting::Switch;
 use tiller_core::unit::Usd;
 use tiller_tools::policy::{ApprovalMode, ConfiguredRules};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::task::AbortHandle;
 
 use tokio::time::Instant;
@@ -52,6 +52,8 @@ pub(super) struct RunningChild {
     pub(super) questions: Vec<ElicitationRequest>,
     /// The task that forwards the agent's events.
     pub(super) forwarder: AbortHandle,
+    /// Fails at the forwarder's end; `None` once it is awaited.
+    pub(super) forwarded: Option<oneshot::Receiver<()>>,
 }
 
 /// Separates the agent's id from its own id of a call or question.
@@ -336,6 +338,7 @@ mod tests {
             approvals: Vec::new(),
             questions: Vec::new(),
             forwarder: tokio::spawn(async {}).abort_handle(),
+            forwarded: None,
         };
         let pending = |ids: &[&str]| {
             let approvals = ids.iter().map(|id| request(id)).collect();

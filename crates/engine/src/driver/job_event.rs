@@ -12,7 +12,7 @@ use tiller_tools::process::ExitStatus;
 use tiller_tools::tool::{CapturedOutput, ServerQuestion, ToolServersEvent};
 
 use super::spending_state::SpendingEvent;
-use crate::agents::{LoggedUse, ParentSession};
+use crate::agents::{EndedTask, LoggedUse, ParentSession};
 use crate::compaction::machine::SummaryEvent;
 use crate::extension::{CommandOutcome, RequestContext, ReviewedCall};
 use crate::handle::{PromptOptions, Reply, Snapshot};
@@ -64,6 +64,8 @@ pub(crate) enum JobEvent {
     AgentEvent { agent: SessionId, event: Arc<Event> },
     /// Events of an agent were missed; the snapshot has its current state.
     AgentMissed { agent: SessionId, snapshot: Box<Snapshot> },
+    /// A task has ended, and the last events of its agent are forwarded.
+    AgentEnded { task: EndedTask, reply: Reply<()> },
     /// The usage of a session and its agents before it was opened; the parts for its agents wait for it.
     AgentLogsRead { session: SessionId, logged: LoggedUse, reply: Reply<Box<ParentSession>> },
     /// Background jobs have started or ended.

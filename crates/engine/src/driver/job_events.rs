@@ -11,6 +11,7 @@ use tiller_tools::tool::{ArgumentDiagnostic, Tool, repair};
 
 use super::Driver;
 use super::clock::jitter;
+use super::commands::send_reply;
 use super::job_event::JobEvent;
 use crate::foreign_tools::own_name;
 use crate::message_builder::MessageUpdate;
@@ -77,6 +78,10 @@ impl Driver {
             JobEvent::CommandEnded { id, outcome } => self.command_ended(id, outcome),
             JobEvent::AgentEvent { agent, event } => self.agent_event(&agent, &event),
             JobEvent::AgentMissed { agent, snapshot } => self.agent_missed_events(&agent, &snapshot),
+            JobEvent::AgentEnded { task, reply } => {
+                let result = self.agent_ended(task);
+                send_reply(reply, result);
+            }
             JobEvent::BackgroundJobsChanged => self.background_jobs_changed(),
             JobEvent::ExtensionWarning(warning) => self.bus.warn_unlogged(warning),
             JobEvent::ToolServers(event) => self.tool_servers_event(event),

@@ -1296,6 +1296,27 @@ async fn agent_of_the_original_is_not_continued_by_a_fork() {
     assert!(result.contains("belongs to the session that this one was forked from"), "{result}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn deltas_of_an_agent_precede_its_end() {
+    let answer = "word ".repeat(4_000);
+    let scripts = vec![
+        ("main", vec![delegate("helper"), text_answer("ok")]),
+        ("helper", vec![ScriptedAnswer { chunk: Some(20), ..text_answer(&answer) }]),
+    ];
+    let mut stage = configured(scripts, |options| options.agent_deltas = Switch::On);
+    stage.run("go").await;
+    let mut text = String::new();
+    while let Some(Ok(event)) = stage.events.try_next() {
+        if let EventKind::AgentEvent { event, .. } = &event.kind
+            && let EventKind::MessageUpdate { assistant_message_event, .. } = &event.kind
+            && let AssistantDelta::TextDelta { delta, .. } = assistant_message_event
+        {
+            text.push_str(delta);
+        }
+    }
+    assert_eq!(text.len(), answer.len());
+}
+
 #[tokio::test]
 async fn aborted_agents_of_agents_add_their_cost() {
     let hanging = ScriptedAnswer { hang: true, ..text_answer("half") };
