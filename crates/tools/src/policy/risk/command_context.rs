@@ -73,8 +73,6 @@ pub(in crate::policy) struct CommandContext<'a> {
     pub(super) is_quoted: bool,
     /// The variables that the line sets.
     pub(super) variables: &'a [Variable],
-    /// The index of the command in its line.
-    pub(super) position: usize,
     /// The settings rules for the line's commands.
     pub(super) rules: CommandRules<'a>,
 }
@@ -92,7 +90,6 @@ impl<'a> CommandContext<'a> {
             is_certain: true,
             is_quoted: false,
             variables: &[],
-            position: 0,
             rules: CommandRules::default(),
         }
     }

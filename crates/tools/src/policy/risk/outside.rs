@@ -27,6 +27,10 @@ pub(super) const NAMING: &[&str] = &["[", "cd", "du", "ls", "pushd", "stat", "te
 /// Programs that read a directory recursively regardless of their options.
 const RECURSIVE: &[&str] = &["7z", "ag", "rg", "rsync", "tar", "zip"];
 
+/// Programs whose quoted arguments are patterns or code. Others may take a quoted wildcard as the name of a file.
+const QUOTED_PATTERNS: &[&str] =
+    &["awk", "gawk", "gh", "git", "jq", "node", "perl", "python", "python3", "ruby", "sed", "tr", "yq"];
+
 /// Returns true for a command that names credential files, or recursively reads a directory that contains
 /// some.
 pub(super) fn reads_credentials(segment: &Segment, context: CommandContext<'_>) -> bool {
@@ -55,10 +59,11 @@ pub(super) fn reads_credentials(segment: &Segment, context: CommandContext<'_>) 
             is_environment_file(Path::new(word)) && only_named.iter().any(|named| std::ptr::eq(*named, word))
         }
     };
-    let names_credential = |word: &String| match segment.quoted.contains(word) {
-        true => context.with_quotes().names_credential(word),
-        false => context.names_credential(word),
-    };
+    let names_credential =
+        |word: &String| match QUOTED_PATTERNS.contains(&name) && segment.quoted.contains(word) {
+            true => context.with_quotes().names_credential(word),
+            false => context.names_credential(word),
+        };
     words.iter().any(|word| !is_named(word) && names_credential(word))
         || (reads_dirs && !extracts && operands[..read].iter().any(|path| context.holds_credentials(path)))
 }
@@ -239,6 +244,9 @@ mod tests {
             "rg KEY -g '.env*'",
             "git grep KEY -- '*.env'",
             "cat '/home/me/.ssh/*'",
+            "set -- '.e*'; cat $1",
+            "f() { cat $1; }; f '.e*'",
+            "rg . -g '.e*'",
             "python3 -c 'glob.glob(\".env*\")'",
             "F=.env; cat $F",
             "python3 -c 'print(open(\".env\").read())'",

@@ -184,3 +184,18 @@ fn arguments_of<'a>(row: &str, name: &str, arguments: &'a [String]) -> Option<&'
         None => (row == name).then_some(arguments),
     }
 }
+
+/// Options of ssh that are followed by a value.
+const SSH_OPTIONS: &str = "BbcDEeFIiJLlmOoPpQRSWw";
+
+/// Returns the words of the command that ssh runs on the host.
+pub(super) fn split_ssh_command(arguments: &[String]) -> &[String] {
+    let mut rest = arguments;
+    while let [option, after @ ..] = rest
+        && let Some(letters) = option.strip_prefix('-')
+    {
+        let takes_next = letters.len() == 1 && SSH_OPTIONS.contains(letters);
+        rest = if takes_next { after.get(1..).unwrap_or_default() } else { after };
+    }
+    rest.get(1..).unwrap_or_default()
+}

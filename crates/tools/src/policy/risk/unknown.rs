@@ -50,7 +50,7 @@ pub(super) fn find_unknown_input(segment: &Segment) -> Option<String> {
 fn find_unknown_subcommand<'a>(arguments: &'a [String], variables: &[Variable]) -> Option<&'a str> {
     let (word, _) = git_data_loss::split_command(arguments)?;
     let is_name = word.starts_with(|c: char| c.is_alphabetic() || c == '$');
-    (!is_name || !is_word_known(word, variables)).then_some(word)
+    (!is_name || is_pattern(word) || !is_word_known(word, variables)).then_some(word)
 }
 
 /// Returns true for `command -v NAME`, which runs nothing.

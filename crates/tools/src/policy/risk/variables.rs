@@ -2,7 +2,6 @@
 
 use super::super::shell::{SUBSTITUTION, Segment};
 use super::arguments::{has_flag, is_assignment, program, values};
-use super::embedded::SETTERS;
 
 /// Directories for temporary files.
 pub(super) const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/dev/shm"];
@@ -12,14 +11,12 @@ pub(super) const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/private/tmp", "/pr
 pub(in crate::policy) struct Variable {
     name: String,
     values: Vec<String>,
-    /// The index of the command that sets it for the commands after it; `None` if it is set only for its own command.
-    set_by: Option<usize>,
 }
 
 /// Lists the variables that the commands of a line set: by assignments, and by loops over words.
 pub(super) fn list_variables(segments: &[Segment]) -> Vec<Variable> {
     let mut variables = Vec::new();
-    for (at, segment) in segments.iter().enumerate() {
+    for segment in segments {
         for word in segment.words.iter().filter(|word| is_assignment(word)) {
             let Some((name, value)) = word.split_once('=') else { continue };
             let temporary = || find_temporary(segment, segments);
@@ -28,15 +25,13 @@ pub(super) fn list_variables(segments: &[Segment]) -> Vec<Variable> {
             let value =
                 if name.ends_with('+') { format!("{UNKNOWN_VALUE}{value}") } else { value.to_owned() };
             let name = name.trim_end_matches('+').to_owned();
-            let set_by = (!is_prefix(&segment.words)).then_some(at);
-            variables.push(Variable { name, values: vec![value], set_by });
+            variables.push(Variable { name, values: vec![value] });
         }
         variables.extend(list_read_variables(&segment.words));
-        variables.extend(find_loop(segment).map(|(name, values)| Variable {
-            name: name.to_owned(),
-            values: values.to_vec(),
-            set_by: Some(at),
-        }));
+        let loop_variable = find_loop(segment);
+        variables.extend(
+            loop_variable.map(|(name, values)| Variable { name: name.to_owned(), values: values.to_vec() }),
+        );
     }
     variables
 }
@@ -47,32 +42,24 @@ const NEW_TEMPORARY: &str = "/tmp/tmp.XXXXXXXXXX";
 /// The path that a substitution with `mktemp` among other commands prints.
 const UNKNOWN_TEMPORARY: &str = "/tmp/$(…)";
 
+/// Returns true for a command that prints a new path of its own choice.
+fn names_temporary(words: &[String]) -> bool {
+    let (name, arguments) = program(words);
+    name == "mktemp" && arguments.iter().all(|word| ["-d", "-q", "--directory"].contains(&word.as_str()))
+}
+
 /// Returns the value of a substitution that runs `mktemp`.
 fn find_temporary(segment: &Segment, segments: &[Segment]) -> Option<&'static str> {
     let same_statement = segments.iter().filter(|other| other.statement == segment.statement);
     let others: Vec<bool> = same_statement
         .filter(|other| !std::ptr::eq(*other, segment))
-        .map(|other| program(&other.words).0 == "mktemp")
+        .map(|other| names_temporary(&other.words))
         .collect();
     match others.iter().all(|is_temporary| *is_temporary) {
         _ if !others.contains(&true) => None,
         true => Some(NEW_TEMPORARY),
         false => Some(UNKNOWN_TEMPORARY),
     }
-}
-
-/// Returns true if the assignments of a command are only for its own program: `X=1 make`, but not `export X=1`.
-fn is_prefix(words: &[String]) -> bool {
-    !words.iter().all(|word| is_assignment(word)) && !SETTERS.contains(&program(words).0)
-}
-
-/// Returns true if a word is only a variable that an earlier command of the line sets, and all of its values are judged.
-pub(super) fn is_set_before(word: &str, variables: &[Variable], at: usize) -> bool {
-    let Some((name, length)) = read_reference(word) else { return false };
-    let own = || variables.iter().filter(|variable| variable.name == name);
-    let count: usize = own().map(|variable| variable.values.len()).sum();
-    let is_earlier = |variable: &Variable| variable.set_by.is_some_and(|set_by| set_by < at);
-    length == word.len() && count <= MAX_VARIANTS && own().any(is_earlier)
 }
 
 /// Returns the variable of a loop over words, and the words.
@@ -99,8 +86,7 @@ fn list_read_variables(words: &[String]) -> Vec<Variable> {
         }
         _ => Vec::new(),
     };
-    let unknown =
-        |name: &str| Variable { name: name.to_owned(), values: vec![UNKNOWN_VALUE.to_owned()], set_by: None };
+    let unknown = |name: &str| Variable { name: name.to_owned(), values: vec![UNKNOWN_VALUE.to_owned()] };
     names.into_iter().filter(|name| name.chars().all(is_name_character)).map(unknown).collect()
 }
 
