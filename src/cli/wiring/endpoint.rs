@@ -7,7 +7,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use super::key_command;
-use crate::cli::args::CliArgs;
+use crate::cli::args::{CliArgs, ModelArgs};
 use crate::config::{self, Config, ConfigKey, KeySource};
 use crate::provider::compat::Compat;
 use crate::provider::descriptor::ProviderDescriptor;
@@ -109,8 +109,10 @@ pub(in crate::cli) fn key_provider<'a>(arguments: &'a CliArgs, config: &'a Confi
     let is_known = |name: &str| {
         ProviderDescriptor::find(name).is_some() || config.own_providers().any(|own| own == name)
     };
-    let of_model = || Some(config.settings.model()?.split_once('/')?.0).filter(|name| is_known(name));
-    arguments.model.key_provider.as_deref().or_else(|| config.settings.provider()).or_else(of_model)
+    let of_model = |model: Option<&'a str>| Some(model?.split_once('/')?.0).filter(|name| is_known(name));
+    let ModelArgs { key_provider, provider, model, .. } = &arguments.model;
+    let on_flags = key_provider.as_deref().or(provider.as_deref()).or_else(|| of_model(model.as_deref()));
+    on_flags.or_else(|| config.settings.provider()).or_else(|| of_model(config.settings.model()))
 }
 
 /// Returns the parameters that a provider's server accepts.
