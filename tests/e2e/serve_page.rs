@@ -301,7 +301,7 @@ fn serve_page_keeps_the_end_in_view_while_it_grows() {
     // The page grows again before the event of its own scroll.
     browser.run(&format!("{grow} scrollTo(0, document.documentElement.scrollHeight); {grow}"));
     browser.wait_for(&format!("{gap} < 2"));
-    // Whoever scrolls up stays there.
+    // A user who scrolls up stays there.
     browser.run("scrollBy(0, -300)");
     browser.wait_for(&format!("{gap} > 200"));
     browser.run(grow);

@@ -377,6 +377,7 @@ const run = (() => {
       disconnect();
       Object.assign(session, { isOpen: false, isRunning: false, isLost: false });
     } catch (error) {
+      if (source !== current) return;
       if (error.kind === "not-found") return gone();
       showProblem(error.message);
       setTimeout(reopen, 3000, current);
