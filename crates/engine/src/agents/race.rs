@@ -264,12 +264,12 @@ impl Race {
         if let Some(leaf) = lane.leaf {
             self.session.navigate(leaf, BranchSummary::None).await?;
         }
+        changes.apply(&self.cwd, &self.runner).await.map_err(conflict)?;
         if let Some(model) = lane.model
             && let Err(error) = self.session.set_model(model).await
         {
             tracing::warn!(%error, "the session keeps its model");
         }
-        changes.apply(&self.cwd, &self.runner).await.map_err(conflict)?;
         Ok(record(&self.session.downgrade(), end_entry(Some(number))).await?)
     }
 
