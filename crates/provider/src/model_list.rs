@@ -114,7 +114,8 @@ const OTHER_KINDS: &[&str] = &[
 
 fn is_of_other_kind(id: &str) -> bool {
     let id = id.to_ascii_lowercase();
-    id.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| OTHER_KINDS.contains(&word))
+    let name = id.rsplit('/').next().unwrap_or_default();
+    name.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| OTHER_KINDS.contains(&word))
 }
 
 /// Returns false for an entry that states that it doesn't support conversations with tools.
