@@ -9,16 +9,21 @@ const KEY_PREFIX: &str = "sk-";
 /// Minimum length of a key: the `x` that users configure for local servers is in too many words.
 const MIN_KEY_LENGTH: usize = 4;
 
-/// Length below which a key of letters alone is only replaced as a whole word, and text after a prefix isn't a
-/// key: `sk-learn` isn't one.
+/// Words that users configure as the key of a server that needs none. They aren't secret, and messages contain them.
+const PLACEHOLDERS: &[&str] = &["demo", "dummy", "EMPTY", "local", "lm-studio", "none", "ollama", "test"];
+
+/// Length below which a key of letters or digits alone is only replaced as a whole word, and text after a prefix isn't
+/// a key: `sk-learn` isn't one.
 const DISTINCT_LENGTH: usize = 8;
 
 /// Replaces `key`, and any other text that looks like a key, with `[key]`.
 ///
 /// The key is also found in base64, standard or URL-safe, even as part of a longer encoded text, and with any
-/// of its characters percent-encoded or JSON-escaped, repeatedly. A key shorter than 4 bytes isn't replaced.
+/// of its characters percent-encoded or JSON-escaped, repeatedly. A key shorter than 4 bytes, or a common
+/// placeholder, isn't replaced.
 pub(crate) fn redact_secrets(text: &str, key: Option<&str>) -> String {
-    let text = match key.map(str::trim).filter(|key| key.len() >= MIN_KEY_LENGTH) {
+    let is_secret = |key: &&str| key.len() >= MIN_KEY_LENGTH && !PLACEHOLDERS.contains(key);
+    let text = match key.map(str::trim).filter(is_secret) {
         Some(key) => redact_key(text, key),
         None => text.to_owned(),
     };
@@ -27,15 +32,19 @@ pub(crate) fn redact_secrets(text: &str, key: Option<&str>) -> String {
 
 fn redact_key(text: &str, key: &str) -> String {
     let needles = needles(key);
-    let is_word = key.len() < DISTINCT_LENGTH && key.chars().all(char::is_alphabetic);
+    let is_kind: fn(char) -> bool = if key.starts_with(|c: char| c.is_ascii_digit()) {
+        |c| c.is_ascii_digit()
+    } else {
+        char::is_alphabetic
+    };
+    let is_word = key.len() < DISTINCT_LENGTH && key.chars().all(is_kind);
     let mut redacted = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let preceding = &text[..text.len() - rest.len()];
         let strip = |needle: &String| {
             let remaining = strip_encoded(rest, needle)?;
-            let is_part =
-                preceding.ends_with(char::is_alphabetic) || remaining.starts_with(char::is_alphabetic);
+            let is_part = ends_in_word(preceding, is_kind) || remaining.starts_with(is_kind);
             (!is_part || needle != key || !is_word).then_some(remaining)
         };
         match needles.iter().find_map(strip) {
@@ -50,6 +59,19 @@ fn redact_key(text: &str, key: &str) -> String {
         }
     }
     redacted
+}
+
+/// Returns true if a text ends in a character of a kind that isn't part of an encoded one: `%3D`, `\n`.
+fn ends_in_word(text: &str, is_kind: fn(char) -> bool) -> bool {
+    let has_escape = |start: &str, length: usize| {
+        let tail = text.len().checked_sub(length).and_then(|at| text.get(at..));
+        let code = tail.and_then(|tail| tail.strip_prefix(start));
+        code.is_some_and(|code| code.chars().all(|c| c.is_ascii_hexdigit()))
+    };
+    let is_encoded = ["\\n", "\\r", "\\t"].iter().any(|escape| text.ends_with(escape))
+        || has_escape("%", 3)
+        || has_escape("\\u", 6);
+    text.ends_with(is_kind) && !is_encoded
 }
 
 /// Returns the key and its base64 forms; where one is a prefix of another, the longer one comes first.
@@ -192,6 +214,9 @@ mod tests {
             redact_secrets("secretly %20secret, secret1", Some("secret")),
             "secretly %20[key], [key]1"
         );
+        assert_eq!(redact_secrets(r"?key%3Dsecret\nsecret", Some("secret")), r"?key%3D[key]\n[key]");
+        assert_eq!(redact_secrets("12345 pin 1234", Some("1234")), "12345 pin [key]");
+        assert_eq!(redact_secrets("run: ollama pull qwen", Some("ollama")), "run: ollama pull qwen");
         assert_eq!(redact_secrets("no abc", Some("abc")), "no abc");
     }
 
