@@ -327,6 +327,7 @@ fn race_that_is_killed_leaves_lanes_that_are_found() {
         screen.contains("denied") && screen.lines().filter(is_row).count() == 2
     };
     terminal.wait_until("a row for each lane with its denied call", is_half);
+    wait_until("both lanes have written", || lanes.iter().all(|lane| lane.join("b.txt").exists()));
     terminal.signal(Signal::SIGKILL);
     drop(terminal);
 
@@ -344,7 +345,6 @@ fn race_that_is_killed_leaves_lanes_that_are_found() {
     assert_eq!(first["worktree"]["branch"], "tiller/race-1-1");
     let shown = sandbox.run(&["sessions", "show", first["agentId"].as_str().unwrap()]).out;
     assert!(shown.contains("Write b"), "{shown}");
-    assert!(lanes.iter().all(|lane| lane.join("b.txt").exists()));
 
     // A lane goes on in its worktree; the end of its session commits to its branch.
     let lines = [
