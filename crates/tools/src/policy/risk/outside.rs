@@ -382,6 +382,7 @@ mod tests {
             "sed 's/w /etc/; y/w/x/; s/a/b/w out' a",
             "awk '$1 > \"x\" { print $1 > \"out\" }' a",
             "gcc -O2 -o build/x x.c; xxd -r a b; iconv -f latin1 -t utf8 -o b a",
+            "gcc -I../repo/include a.c -o a",
             "git worktree add /tmp/x main; git worktree list",
             "cat a | sponge a",
         ] {

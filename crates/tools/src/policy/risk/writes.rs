@@ -62,6 +62,16 @@ fn list_link_sources(name: &str, arguments: &[String]) -> Vec<String> {
     sources.iter().flat_map(|source| resolved(source)).collect()
 }
 
+/// Lists the outputs of a compiler or linker, whose other options may contain the letter too: `-I../repo`.
+fn list_compiled(arguments: &[String]) -> Vec<String> {
+    let output = |(at, word): (usize, &String)| match word.strip_prefix("-o") {
+        Some("") => arguments.get(at + 1).cloned(),
+        Some(path) => Some(path.to_owned()),
+        None => word.strip_prefix("--output=").map(str::to_owned),
+    };
+    arguments.iter().enumerate().filter_map(output).collect()
+}
+
 /// Lists the paths that a program changes; an empty path means the current directory.
 pub(super) fn list_written(name: &str, arguments: &[String]) -> Vec<String> {
     let option_values = |short, long| values(arguments, short, long).map(str::to_owned);
@@ -75,11 +85,9 @@ pub(super) fn list_written(name: &str, arguments: &[String]) -> Vec<String> {
         "rsync" | "scp" => list_copies(&targets(arguments).map(String::as_str).collect::<Vec<_>>(), &[]),
         "chgrp" | "chmod" | "chown" | "mkdir" | "patch" | "rm" | "rmdir" | "shred" | "tee" | "touch"
         | "sponge" | "truncate" | "unlink" => operands().collect(),
-        "c++" | "cc" | "clang" | "clang++" | "g++" | "gcc" | "iconv" | "ld" | "rustc" => {
-            option_values('o', "output").collect()
-        }
+        "c++" | "cc" | "clang" | "clang++" | "g++" | "gcc" | "ld" | "rustc" => list_compiled(arguments),
         "dd" => arguments.iter().filter_map(|word| word.strip_prefix("of=")).map(str::to_owned).collect(),
-        "sort" | "tree" => option_values('o', "output").collect(),
+        "iconv" | "sort" | "tree" => option_values('o', "output").collect(),
         "ssh-keygen" => option_values('f', "").collect(),
         "find" => {
             let outputs = arguments.windows(2).filter(|pair| FIND_OUTPUTS.contains(&pair[0].as_str()));
