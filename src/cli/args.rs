@@ -110,7 +110,7 @@ pub(super) struct ModelArgs {
     /// Provider: one that `tiller login` lists, a local server, one defined in models.json, scripted or demo
     #[arg(long)]
     pub(super) provider: Option<String>,
-    /// API key for that provider, or for the one that --model names (environment variables are safer)
+    /// API key for that provider; without one, for the one that --model names (environment variables are safer)
     #[arg(long, value_name = "KEY")]
     pub(super) api_key: Option<String>,
     /// The provider of `api_key`, if neither --provider nor --model names it

@@ -35,7 +35,7 @@ use endpoint::EndpointAccess;
 pub(super) use endpoint::is_loopback;
 pub use endpoint::{Endpoint, KeyHeader, Timeouts};
 pub(super) use fault::into_error;
-use fault::{ResponseTimeout, causes, connection_fault, host, not_a_stream};
+use fault::{ResponseTimeout, causes, connection_fault, host, no_stream_fault};
 pub use proxy::ProxyUse;
 use response::ResponseStream;
 
@@ -219,7 +219,7 @@ impl EndpointClient {
             200..=299 if error.message.is_empty() || body.starts_with('<') => {
                 // The message about a page is its title.
                 let got = if body.starts_with('<') { error.message } else { self.quote_start(&body) };
-                not_a_stream(&self.endpoint, &got)
+                no_stream_fault(&self.endpoint, &got)
             }
             400 if self.endpoint.silent_overflow && error.message.is_empty() => {
                 ProviderFault::new(FailureKind::Overflow, format!("HTTP status {status}"))

@@ -7,7 +7,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use super::key_command;
-use crate::cli::args::{CliArgs, ModelArgs};
+use crate::cli::args::CliArgs;
 use crate::config::{self, Config, ConfigKey, KeySource};
 use crate::provider::compat::Compat;
 use crate::provider::descriptor::ProviderDescriptor;
@@ -62,7 +62,7 @@ pub(super) fn endpoint(arguments: &CliArgs, config: &Config, name: &str) -> Opti
 
 /// Returns the proxy for a server, from the environment.
 pub(in crate::cli) fn proxy_use(base_url: &str) -> ProxyUse {
-    ProxyUse::of(base_url, |name| std::env::var(name).ok())
+    ProxyUse::from_variables(base_url, |name| std::env::var(name).ok())
 }
 
 /// Returns a key or header value. If a command prints it, it is loaded when it is needed; `subject` is for
@@ -103,16 +103,14 @@ pub(super) fn wire_format(config: &Config, endpoint: &Endpoint) -> Option<WireFo
     user.and_then(|user| user.api).or_else(known).or_else(of_first_model)
 }
 
-/// Returns the provider that `--api-key` is for: the one that a flag or a setting names, by itself or in front of the
-/// model.
+/// Returns the provider that `--api-key` is for, and that the model belongs to: the one that a flag or a setting names,
+/// or else the one in front of the model.
 pub(in crate::cli) fn key_provider<'a>(arguments: &'a CliArgs, config: &'a Config) -> Option<&'a str> {
     let is_known = |name: &str| {
         ProviderDescriptor::find(name).is_some() || config.own_providers().any(|own| own == name)
     };
-    let of_model = |model: Option<&'a str>| Some(model?.split_once('/')?.0).filter(|name| is_known(name));
-    let ModelArgs { key_provider, provider, model, .. } = &arguments.model;
-    let on_flags = key_provider.as_deref().or(provider.as_deref()).or_else(|| of_model(model.as_deref()));
-    on_flags.or_else(|| config.settings.provider()).or_else(|| of_model(config.settings.model()))
+    let of_model = || Some(config.settings.model()?.split_once('/')?.0).filter(|name| is_known(name));
+    arguments.model.key_provider.as_deref().or_else(|| config.settings.provider()).or_else(of_model)
 }
 
 /// Returns the parameters that a provider's server accepts.

@@ -85,7 +85,7 @@ pub(super) fn connection_fault(endpoint: &Endpoint, error: &reqwest::Error, stag
 }
 
 /// Returns the fault of an answer that isn't a stream of events.
-pub(super) fn not_a_stream(endpoint: &Endpoint, got: &str) -> ProviderFault {
+pub(super) fn no_stream_fault(endpoint: &Endpoint, got: &str) -> ProviderFault {
     ProviderFault::new(FailureKind::Fatal, format!("expected an event stream, got {got}"))
         .with_hint(format!("check {}", hints::server_setting(&endpoint.name)))
 }

@@ -17,7 +17,7 @@ pub enum ProxyUse {
 
 impl ProxyUse {
     /// Returns the proxy for a server, given the environment's variables. No server has one if `NO_PROXY` contains `*`.
-    pub fn of(base_url: &str, variable: impl Fn(&str) -> Option<String>) -> Self {
+    pub fn from_variables(base_url: &str, variable: impl Fn(&str) -> Option<String>) -> Self {
         if contains_all(&no_proxy(&variable)) {
             return Self::Direct;
         }
@@ -62,7 +62,7 @@ mod tests {
     fn fault(base_url: &str, variables: &[(&str, &str)]) -> Option<String> {
         let value =
             |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
-        match ProxyUse::of(base_url, value) {
+        match ProxyUse::from_variables(base_url, value) {
             ProxyUse::Invalid(fault) => Some(fault),
             ProxyUse::System | ProxyUse::Direct => None,
         }
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn no_proxy_star_excludes_all_servers() {
         let proxy = |list: &str| {
-            ProxyUse::of("http://10.0.0.1", |name| (name == "NO_PROXY").then(|| list.to_owned()))
+            ProxyUse::from_variables("http://10.0.0.1", |name| (name == "NO_PROXY").then(|| list.to_owned()))
         };
         assert_eq!(["*", "a.example, *"].map(proxy), [ProxyUse::Direct, ProxyUse::Direct]);
         assert_eq!(["", "*.example"].map(proxy), [ProxyUse::System, ProxyUse::System]);

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::decode::{Damage, Decode};
 use super::endpoint::Endpoint;
-use super::fault::{ResponseTimeout, connection_fault, into_error, not_a_stream};
+use super::fault::{ResponseTimeout, connection_fault, into_error, no_stream_fault};
 use crate::error::{ProviderFault, Stage, parse_error_response};
 use crate::{FailureKind, ProviderError, ProviderStream, StreamEvent, sse};
 
@@ -182,8 +182,8 @@ impl<D: Decode + 'static> ResponseStream<D> {
                 }
                 let is_first = !matches!(self.progress, ResponseProgress::Started);
                 self.progress = ResponseProgress::Started;
-                match page(&bytes).filter(|_| is_first) {
-                    Some(page) => self.events.push_back(Err(not_a_stream(&self.endpoint, &page))),
+                match describe_page(&bytes).filter(|_| is_first) {
+                    Some(page) => self.events.push_back(Err(no_stream_fault(&self.endpoint, &page))),
                     None => self.decode_bytes(&bytes),
                 }
             }
@@ -252,7 +252,7 @@ impl<D: Decode + 'static> ResponseStream<D> {
 
 /// Describes the web page that begins with these bytes; `None` if they aren't a page. A stream of events never
 /// begins with `<`.
-fn page(bytes: &[u8]) -> Option<String> {
+fn describe_page(bytes: &[u8]) -> Option<String> {
     let start = String::from_utf8_lossy(bytes);
     start.trim_start().starts_with('<').then(|| parse_error_response(0, &start).message)
 }
