@@ -22,7 +22,7 @@ pub(crate) const FOREIGN_TOOLS: [(&str, &str); 14] = [
 
 /// Returns the name that selects the same tools as a name in an agent file of Claude Code: that of a tool, a set of
 /// tools, or all tools of an MCP server.
-pub(crate) fn selection(foreign: &str) -> String {
+pub(crate) fn translate_selection(foreign: &str) -> String {
     let is_server = foreign.strip_prefix("mcp__").is_some_and(|server| !server.contains("__"));
     match foreign {
         "Agent" | "Task" => ToolSet::Agents.name().to_owned(),

@@ -99,7 +99,7 @@ impl ParentSession {
     /// Opens the worktree in which an agent has worked before, unless its branch is gone.
     pub(super) async fn find_worktree(&self, task: &TaskRecord) -> Result<Option<OwnedWorktree>, String> {
         self.check_worktree_mode()?;
-        let Some(TaskWorktree { branch, base, .. }) = task.kept_worktree() else { return Ok(None) };
+        let Some(TaskWorktree { branch, base, .. }) = task.remaining_worktree() else { return Ok(None) };
         match Worktree::reopen(self.manager.cwd(), branch, base, &self.runner).await {
             Ok(worktree) => Ok(Some(OwnedWorktree::new(worktree))),
             Err(WorktreeError::NoBranch(_)) => Ok(None),

@@ -19,7 +19,7 @@ use tiller_tools::policy::ApprovalMode;
 use super::isolation::Isolation;
 use super::usage_limits::UsageLimit;
 use crate::definition_files::FileDefinition;
-use crate::foreign_tools::selection;
+use crate::foreign_tools::translate_selection;
 
 /// Maximum length of a description, in characters; the model reads the descriptions in a list.
 const MAX_DESCRIPTION: usize = 1_024;
@@ -304,7 +304,7 @@ fn restricted_tools(list: &NameList) -> Vec<String> {
 fn tool_names(list: &NameList) -> Vec<String> {
     let translate = |name: &String| {
         let name = name.split('(').next().unwrap_or_default().trim();
-        selection(name)
+        translate_selection(name)
     };
     let mut names: Vec<String> = list.names().iter().map(translate).collect();
     let mut seen = std::collections::HashSet::new();

@@ -236,15 +236,7 @@ impl Delegator {
             _ => format!("{reason}; {}", self.available_names(&parent)),
         })?;
         let resumed = match &task.resume {
-            Some(id) => Some(
-                self.find_ended(find_task(
-                    &parent.tasks,
-                    &task.agent,
-                    id,
-                    parent.reader.agents_dir().as_deref(),
-                )?)
-                .await?,
-            ),
+            Some(id) => Some(self.find_resumed(&parent, &task.agent, id).await?),
             None => None,
         };
         let delegation =
@@ -287,8 +279,14 @@ impl Delegator {
         outcome
     }
 
-    /// Returns the task unless its agent is running.
-    async fn find_ended(&self, task: TaskRecord) -> Result<TaskRecord, String> {
+    /// Finds the task of an agent of the session that has ended, by a part of the agent's id.
+    async fn find_resumed(
+        &self,
+        parent: &ParentSession,
+        agent: &str,
+        id: &str,
+    ) -> Result<TaskRecord, String> {
+        let task = find_task(&parent.tasks, agent, id, parent.reader.agents_dir().as_deref())?;
         let list = |reply| DriverCommand::Delegation(DelegationCommand::List { reply });
         let running = self.session()?.send(list).await.map_err(|error| error.to_string())?;
         match running.iter().any(|agent| agent.start.agent_id == task.start.agent_id) {

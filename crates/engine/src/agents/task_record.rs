@@ -30,7 +30,7 @@ pub struct TaskRecord {
 impl TaskRecord {
     /// Returns the agent's worktree, unless it was removed with its branch because there were no changes: the name of
     /// the branch may be another agent's now.
-    pub(super) fn kept_worktree(&self) -> Option<&TaskWorktree> {
+    pub(super) fn remaining_worktree(&self) -> Option<&TaskWorktree> {
         let is_removed = self.end.as_ref().is_some_and(|end| end.branch.is_none());
         self.start.worktree.as_ref().filter(|_| !is_removed)
     }

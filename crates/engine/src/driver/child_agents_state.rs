@@ -126,7 +126,7 @@ impl RunningChild {
         if self.approvals.iter().any(|known| known.tool_call_id == request.tool_call_id) {
             return None;
         }
-        request.reason = format!("agent {}", self.asks(&request.reason, request.agent.is_none()));
+        request.reason = format!("agent {}", self.introduce(&request.reason, request.agent.as_ref()));
         request.agent.get_or_insert_with(|| self.requester(above));
         let dir = || PathBuf::from(&self.session.reader().header().cwd);
         request.cwd = request.cwd.or_else(|| Some(dir()).filter(|dir| dir != root));
@@ -134,13 +134,13 @@ impl RunningChild {
         Some(EventKind::ApprovalRequested(request))
     }
 
-    /// Returns a text of the agent with its name before it. The first words of its task follow if the request is its
-    /// own, not that of an agent below it: several agents can have the same name.
-    fn asks(&self, text: &str, is_own: bool) -> String {
+    /// Returns the text of a request with the agent's name before it. The first words of its task follow unless an
+    /// agent below it made the request: several agents can have the same name.
+    fn introduce(&self, text: &str, below: Option<&RequestingAgent>) -> String {
         let DelegatedTask { name, .. } = &self.status.start;
-        match is_own {
-            true => format!("{name}: {text} (task: {})", self.status.start.short_task()),
-            false => format!("{name}: {text}"),
+        match below {
+            None => format!("{name}: {text} (task: {})", self.status.start.short_task()),
+            Some(_) => format!("{name}: {text}"),
         }
     }
 
@@ -168,7 +168,7 @@ impl RunningChild {
         if self.questions.iter().any(|known| known.elicitation_id == request.elicitation_id) {
             return None;
         }
-        request.message = format!("Agent {}", self.asks(&request.message, request.agent.is_none()));
+        request.message = format!("Agent {}", self.introduce(&request.message, request.agent.as_ref()));
         request.agent.get_or_insert_with(|| self.requester(above));
         self.questions.push(request.clone());
         Some(EventKind::ElicitationRequested(request))
