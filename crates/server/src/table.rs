@@ -104,7 +104,16 @@ impl SessionTable {
 enum JobEnd {
     /// A session was started; the id is the request's.
     Started(Option<SessionId>, StartResult, Vec<oneshot::Sender<StartResult>>),
-    Closed(SessionId, oneshot::Sender<()>),
+    Closed(SessionId),
+}
+
+/// The requests that wait for a session's end: until then its log is locked.
+#[derive(Default)]
+struct Closing {
+    /// Requests to close it.
+    closers: Vec<oneshot::Sender<()>>,
+    /// Requests to open it again.
+    openers: Vec<(ResumeRequest, oneshot::Sender<StartResult>)>,
 }
 
 struct SessionTableTask {
@@ -113,8 +122,7 @@ struct SessionTableTask {
     sessions: HashMap<SessionId, Arc<OpenSession>>,
     /// Further requests for sessions that are being opened.
     waiting: HashMap<SessionId, Vec<oneshot::Sender<StartResult>>>,
-    /// Requests to open sessions that are being closed: their logs are still locked.
-    closing: HashMap<SessionId, Vec<(ResumeRequest, oneshot::Sender<StartResult>)>>,
+    closing: HashMap<SessionId, Closing>,
     /// Number of sessions that are being started.
     starting: usize,
     jobs: JoinSet<JobEnd>,
@@ -162,21 +170,7 @@ impl SessionTableTask {
             }
             TableCommand::Create { request, reply } => self.start(None, reply, |host| host.create(request)),
             TableCommand::Resume { id, request, reply } => self.resume(id, request, reply),
-            TableCommand::Close { id, reply } => match self.sessions.remove(&id) {
-                Some(session) => {
-                    self.closing.insert(id.clone(), Vec::new());
-                    self.jobs.spawn(async move {
-                        // A separate task, because requests wait for the end even after a panic.
-                        if let Err(panic) = tokio::spawn(async move { close(&session).await }).await {
-                            tracing::error!(%panic, "a session could not be closed");
-                        }
-                        JobEnd::Closed(id, reply)
-                    });
-                }
-                None => {
-                    let _ = reply.send(());
-                }
-            },
+            TableCommand::Close { id, reply } => self.close(id, reply),
             TableCommand::Shutdown { .. } => unreachable!("handled by the loop"),
         }
     }
@@ -195,11 +189,29 @@ impl SessionTableTask {
             let _ = reply.send(Ok(Arc::clone(session)));
         } else if let Some(waiting) = self.waiting.get_mut(&id) {
             waiting.push(reply);
-        } else if let Some(waiting) = self.closing.get_mut(&id) {
-            waiting.push((request, reply));
+        } else if let Some(closing) = self.closing.get_mut(&id) {
+            closing.openers.push((request, reply));
         } else {
             self.waiting.insert(id.clone(), Vec::new());
             self.start(Some(id), reply, |host| host.resume(request));
+        }
+    }
+
+    /// Closes a session in its own job, once, whatever the number of requests.
+    fn close(&mut self, id: SessionId, reply: oneshot::Sender<()>) {
+        if let Some(session) = self.sessions.remove(&id) {
+            self.closing.insert(id.clone(), Closing { closers: vec![reply], openers: Vec::new() });
+            self.jobs.spawn(async move {
+                // A separate task, because requests wait for the end even after a panic.
+                if let Err(panic) = tokio::spawn(async move { close(&session).await }).await {
+                    tracing::error!(%panic, "a session could not be closed");
+                }
+                JobEnd::Closed(id)
+            });
+        } else if let Some(closing) = self.closing.get_mut(&id) {
+            closing.closers.push(reply);
+        } else {
+            let _ = reply.send(());
         }
     }
 
@@ -210,7 +222,7 @@ impl SessionTableTask {
         reply: oneshot::Sender<StartResult>,
         open: impl FnOnce(&dyn SessionHost) -> HostFuture<'_, HostedSession> + Send + 'static,
     ) {
-        let is_full = self.sessions.len() + self.starting >= MAX_SESSIONS;
+        let is_full = self.sessions.len() + self.starting + self.closing.len() >= MAX_SESSIONS;
         self.starting += 1;
         let (host, metrics) = (Arc::clone(&self.host), Arc::clone(&self.metrics));
         self.jobs.spawn(async move {
@@ -240,9 +252,12 @@ impl SessionTableTask {
                     let _ = reply.send(started.clone());
                 }
             }
-            Ok(JobEnd::Closed(id, reply)) => {
-                let _ = reply.send(());
-                for (request, reply) in self.closing.remove(&id).unwrap_or_default() {
+            Ok(JobEnd::Closed(id)) => {
+                let Closing { closers, openers } = self.closing.remove(&id).unwrap_or_default();
+                for reply in closers {
+                    let _ = reply.send(());
+                }
+                for (request, reply) in openers {
                     self.resume(id.clone(), request, reply);
                 }
             }
@@ -251,16 +266,17 @@ impl SessionTableTask {
         }
     }
 
-    /// Waits for the sessions that are being started, then closes all.
+    /// Waits for the sessions that are being started or closed, then closes all.
     async fn shut_down(&mut self) {
-        self.closing.clear();
+        // Answers the requests with an error.
+        self.closing.values_mut().for_each(|closing| closing.openers.clear());
         let ended = async {
             while let Some(ended) = self.jobs.join_next().await {
                 self.finish(ended);
             }
         };
         if timeout(CLOSE_TIMEOUT, ended).await.is_err() {
-            tracing::warn!("a session is still starting, and is abandoned");
+            tracing::warn!("a session is still starting or closing, and is abandoned");
             self.jobs.abort_all();
         }
         let mut closing = JoinSet::new();

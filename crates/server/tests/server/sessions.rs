@@ -1,7 +1,11 @@
 //! Sessions: create, list, show, resume, delete.
 
+use std::sync::Arc;
+
 use axum::http::header;
 use serde_json::json;
+use tiller_session::lock_holder;
+use tokio::task::JoinSet;
 
 use crate::support::{TestServer, request};
 
@@ -165,6 +169,21 @@ async fn delete_closes_the_session_and_removes_its_log() {
     let deleted = server.send(request("DELETE", &format!("{session}?permanently=true"), None)).await;
     assert_eq!((deleted.status, server.logs()), (204, 0), "{deleted:?}");
     assert_eq!(server.get(&session).await.problem(), "not-found");
+}
+
+#[tokio::test]
+async fn close_twice_at_once_answers_both_when_the_log_is_unlocked() {
+    let server = Arc::new(TestServer::start(&[json!({"text": "One."})]));
+    let path = format!("{}/close", server.create_and_chat().await);
+    let log = server.log_paths().remove(0);
+    let mut requests = JoinSet::new();
+    for (server, path, log) in [(Arc::clone(&server), path.clone(), log.clone()), (server, path, log)] {
+        requests.spawn(async move {
+            let closed = server.post(&path, json!({})).await;
+            (closed.status, lock_holder(&log).is_none())
+        });
+    }
+    assert_eq!(requests.join_all().await, [(204, true), (204, true)]);
 }
 
 #[tokio::test]

@@ -201,10 +201,13 @@ impl TestServer {
     }
 
     pub(crate) fn logs(&self) -> usize {
+        self.log_paths().len()
+    }
+
+    pub(crate) fn log_paths(&self) -> Vec<PathBuf> {
         let files = std::fs::read_dir(self.dir.path().join("logs")).unwrap();
-        files
-            .filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|end| end == "jsonl"))
-            .count()
+        let paths = files.map(|file| file.unwrap().path());
+        paths.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).collect()
     }
 
     pub(crate) fn router(&self) -> Router {
