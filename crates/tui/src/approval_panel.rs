@@ -151,7 +151,7 @@ impl ApprovalPanel {
     fn command(&self, key: KeyEvent, request: &ApprovalRequest, cx: &Context<'_>) -> Option<KeyCommand> {
         let bound = cx.ui.keymap.command(KeyContext::Approval, key);
         match bound.or_else(|| numbered_answer(key, request))? {
-            KeyCommand::GiveAnswer | KeyCommand::ClearAnswer if self.selected.is_none() => None,
+            KeyCommand::ConfirmAnswer | KeyCommand::ClearAnswer if self.selected.is_none() => None,
             KeyCommand::AllowSession if request.rule.is_empty() => None,
             KeyCommand::AllowAlways if request.proposed.is_none() => None,
             KeyCommand::ShowCall if cx.focus.is_on_call_page => None,
@@ -179,7 +179,7 @@ impl ApprovalPanel {
             KeyCommand::AllowAlways => self.answer(ApprovalAnswer::Always, request, cx),
             KeyCommand::Deny => self.answer(ApprovalAnswer::Deny, request, cx),
             KeyCommand::DenyWithReason => self.answer(ApprovalAnswer::DenyWithReason, request, cx),
-            KeyCommand::GiveAnswer => {
+            KeyCommand::ConfirmAnswer => {
                 self.selected.into_iter().for_each(|answer| self.answer(answer, request, cx));
             }
             KeyCommand::NextAnswer => self.select(1, request),

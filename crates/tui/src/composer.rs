@@ -155,7 +155,7 @@ impl Composer {
             Some(KeyCommand::Newline) => self.editor.newline(),
             Some(KeyCommand::Clear) if !self.editor.is_empty() => self.clear(cx),
             Some(KeyCommand::SearchHistory) => self.search_history(cx),
-            Some(KeyCommand::EditElsewhere) => {
+            Some(KeyCommand::ExternalEditor) => {
                 cx.push(Action::Terminal(TerminalAction::EditExternally(self.editor.expanded())));
             }
             Some(KeyCommand::PasteImage) => cx.push(Action::Background(BackgroundJob::PasteImage)),

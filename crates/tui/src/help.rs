@@ -26,7 +26,7 @@ const ESSENTIAL_KEYS: [(&[K], &str); 15] = [
     (&[K::UnfoldOutput, K::UnfoldThinking], "expand output; expand thinking"),
     (&[K::PageUp, K::PageDown], "scroll"),
     (&[K::Search, K::ChooseOlder], "search the transcript; select a block"),
-    (&[K::SearchHistory, K::EditElsewhere], "search earlier prompts; edit in $EDITOR"),
+    (&[K::SearchHistory, K::ExternalEditor], "search earlier prompts; edit in $EDITOR"),
     (&[K::PasteImage], "attach an image from the clipboard"),
     (&[K::Suspend], "suspend; `fg` in the shell resumes"),
 ];

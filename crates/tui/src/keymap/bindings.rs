@@ -45,7 +45,7 @@ const ALIASES: [[&str; 3]; 40] = [
     ["clear", "app.clear", "clear"],
     ["exit", "app.exit", "quit"],
     ["suspend", "app.suspend", "suspend"],
-    ["externalEditor", "app.composer.editor.external", "edit_elsewhere"],
+    ["externalEditor", "app.editor.external", "external_editor"],
     ["selectModel", "app.model.select", "pick_model"],
     ["cycleModelForward", "app.model.cycleForward", "next_model"],
     ["cycleModelBackward", "app.model.cycleBackward", "previous_model"],
@@ -54,6 +54,18 @@ const ALIASES: [[&str; 3]; 40] = [
     ["toggleThinking", "app.thinking.toggle", "unfold_thinking"],
     ["followUp", "app.message.followUp", "follow_up"],
     ["dequeue", "app.message.dequeue", "edit_queue"],
+];
+
+/// Earlier names of commands, which files may still have, and the current ones.
+const FORMER_NAMES: [[&str; 2]; 8] = [
+    ["deny_with_word", "deny_with_reason"],
+    ["edit_elsewhere", "external_editor"],
+    ["no_answer", "clear_answer"],
+    ["question_down", "call_down"],
+    ["question_up", "call_up"],
+    ["queue_turn", "queue_switch"],
+    ["show_whole", "show_call"],
+    ["take_answer", "confirm_answer"],
 ];
 
 /// A valid row of the file.
@@ -122,8 +134,9 @@ fn parse_row(name: &str, value: &Value, line: usize) -> Result<FileRow, String> 
 /// Returns the row of the table with a name, which may be tiller's or pi's.
 fn row_of(name: &str) -> Option<usize> {
     let position = |name: &str| TABLE.iter().position(|row| row.name == name);
-    let alias = || ALIASES.iter().find(|names| names.contains(&name)).map(|[_, _, ours]| *ours);
-    position(name).or_else(|| position(alias()?))
+    let rows = || ALIASES.iter().map(|names| &names[..]).chain(FORMER_NAMES.iter().map(|names| &names[..]));
+    let current = || rows().find(|names| names.contains(&name))?.last().copied();
+    position(name).or_else(|| position(current()?))
 }
 
 /// Returns the first row of the file, searched from the end, that uses a key of another row in the same
@@ -250,7 +263,7 @@ mod tests {
                 "keybindings.json, line 3: `hyper+q`: unknown modifier `hyper`; use ctrl, alt, shift or super; keeping `ctrl+d` for `quit`",
                 "keybindings.json, line 4: h is needed for typing; keeping `?` for `help`",
                 "keybindings.json, line 5: send takes a key or a list of keys; keeping `enter` for `send`",
-                "keybindings.json, line 6: pick_model: ctrl+g is already bound to edit_elsewhere; keeping `ctrl+l` for `pick_model`",
+                "keybindings.json, line 6: pick_model: ctrl+g is already bound to external_editor; keeping `ctrl+l` for `pick_model`",
                 "keybindings.json, line 8: previous_model: ctrl+x is already bound to next_model; keeping `ctrl+shift+p` for `previous_model`",
                 "keybindings.json, line 9: ctrl+a is now bound to newline instead of line_start",
             ]
@@ -276,7 +289,7 @@ mod tests {
     fn bindings_pi_names_are_aliases() {
         let (keymap, problems) = parse(r#"{"externalEditor": "f4", "tui.editor.yankPop": "f5"}"#);
         assert_eq!(problems, [""; 0]);
-        assert_eq!(keymap.key_of(KeyCommand::EditElsewhere), "f4");
+        assert_eq!(keymap.key_of(KeyCommand::ExternalEditor), "f4");
         let (_, problems) = parse(r#"{"exit": "f4", "quit": "f5"}"#);
         assert_eq!(
             problems,
@@ -284,6 +297,16 @@ mod tests {
         );
         for [theirs, _, ours] in ALIASES {
             assert!(TABLE.iter().any(|row| row.name == ours), "{theirs}");
+        }
+    }
+
+    #[test]
+    fn bindings_former_names_are_aliases() {
+        let (keymap, problems) = parse(r#"{"deny_with_word": "f4"}"#);
+        assert_eq!(problems, [""; 0]);
+        assert_eq!(keymap.key_of(KeyCommand::DenyWithReason), "f4");
+        for [former, current] in FORMER_NAMES {
+            assert!(TABLE.iter().any(|row| row.name == current), "{former}");
         }
     }
 }

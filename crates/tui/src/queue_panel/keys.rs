@@ -125,7 +125,7 @@ impl QueuePanel {
             KeyCommand::QueueEdit => return self.begin_edit(QueueSelection { id, row }, item, cx),
             KeyCommand::QueueEarlier => return swap_with(item, row.checked_sub(1)?, cx),
             KeyCommand::QueueLater => return swap_with(item, row + 1, cx),
-            KeyCommand::QueueTurn => {
+            KeyCommand::QueueSwitch => {
                 let kind = match item.kind {
                     QueueKind::Steer => QueueKind::FollowUp,
                     QueueKind::FollowUp => QueueKind::Steer,
@@ -176,7 +176,7 @@ fn swap_with(item: &QueueItem, row: usize, cx: &mut Context<'_>) -> Option<Queue
     let queue = &cx.model.activity.queue;
     let other = *in_order(queue).get(row)?;
     if other.kind != item.kind {
-        let key = cx.key_of(KeyCommand::QueueTurn);
+        let key = cx.key_of(KeyCommand::QueueSwitch);
         cx.flash(format!("Steering messages go first; {key} changes the kind."));
         return None;
     }

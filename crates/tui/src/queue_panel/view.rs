@@ -147,7 +147,7 @@ fn hints(&PanelView { focus, can_restore }: &PanelView<'_>, view: &ViewContext<'
             QueueKind::Steer => "make it a follow-up",
             QueueKind::FollowUp => "steer with it",
         };
-        actions.push((KeyCommand::QueueTurn, neighbor));
+        actions.push((KeyCommand::QueueSwitch, neighbor));
         let ordered = in_order(&view.model.activity.queue);
         let row = ordered.iter().position(|neighbor| neighbor.id == item.id).unwrap_or(0);
         let is_like = |row: Option<usize>| {

@@ -20,7 +20,7 @@ pub(super) const AWAY: KeySequence = KeySequence {
         Wait(Lacks("esc stops")),
         Type("a draft"),
         Wait(Has("❯ a draft\n")),
-        press("edit_elsewhere", "ctrl+g", &[Has("❯ a draft and more\n")]),
+        press("external_editor", "ctrl+g", &[Has("❯ a draft and more\n")]),
         press("suspend", "ctrl+z", &[Has("Stopped"), Lacks("❯")]),
         Type("clear; fg\r"),
         Wait(Has("❯ a draft and more\n")),
