@@ -26,7 +26,7 @@ pub(super) use sessions::{ExportFormat, ForeignProgram, SessionsCommand};
 pub(super) struct CliArgs {
     #[command(subcommand)]
     pub(super) command: Option<CliCommand>,
-    /// Initial prompt; @FILE attaches a text file
+    /// Initial prompt; @FILE attaches a text file, an image or a PDF file
     #[arg(value_name = "MESSAGE|@FILE")]
     pub(super) message: Vec<String>,
     #[command(flatten)]
@@ -110,7 +110,7 @@ pub(super) struct ModelArgs {
     /// Provider: one that `tiller login` lists, a local server, one defined in models.json, scripted or demo
     #[arg(long)]
     pub(super) provider: Option<String>,
-    /// API key for that provider; without one, for the one that --model names (environment variables are safer)
+    /// API key for the provider given by --provider or, without it, by --model (environment variables are safer)
     #[arg(long, value_name = "KEY")]
     pub(super) api_key: Option<String>,
     /// The provider of `api_key`, if neither --provider nor --model names it

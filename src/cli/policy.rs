@@ -43,7 +43,7 @@ fn list_rules(config: &Config) -> String {
     let lines: String = config.rules.iter().map(line).collect();
     if lines.is_empty() {
         let path = config.dirs.config.join("settings.json");
-        return format!("no rules; add them under `policy.rules` in {}\n", path.display());
+        return format!("no valid rules; add them under `policy.rules` in {}\n", path.display());
     }
     lines
 }

@@ -25,7 +25,7 @@ pub(super) async fn run(input: &RunInput) -> Result<u8, CliFailure> {
         first_prompt::read_first_prompt(&arguments.message, &cwd, output_limits(&input.config), Stdin::Read)?;
     if prompt.is_empty() {
         return Err(CliFailure::usage(anyhow!("no prompt"))
-            .hint("pass a message, or pipe one in: tiller -p \"what does this project do?\""));
+            .hint("pass a message, as in tiller -p \"what does this project do?\", or pipe one in"));
     }
     let output = match arguments.print.mode {
         Some(PrintMode::Json) => PrintOutput::Json,

@@ -54,7 +54,7 @@ impl DenialReason {
                 format!("{unapproved}; --yes or --approval auto allows {pronoun}")
             }
             Self::NoApprover(Some(AllowedBy::Yes)) => format!("{unapproved}; --yes allows {pronoun}"),
-            Self::NoApprover(None) => unapproved,
+            Self::NoApprover(None) => format!("{unapproved}, and no option allows {pronoun}"),
             Self::Forbidden(reason) => {
                 format!("{denied} ({})", reason.split_whitespace().collect::<Vec<_>>().join(" "))
             }
@@ -102,7 +102,7 @@ mod tests {
             ),
             (
                 vec![(asks, "a guard failed", None)],
-                Some("1 call was denied, because no one could approve it"),
+                Some("1 call was denied, because no one could approve it, and no option allows it"),
             ),
             (
                 vec![(DenialCause::Policy, "read-only mode forbids it", None), (asks, "x", auto)],

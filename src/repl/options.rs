@@ -59,7 +59,7 @@ pub enum ReplError {
     /// The session failed.
     #[error(transparent)]
     Agent(#[from] AgentError),
-    /// Stdout or stderr can't be written.
+    /// Stdout or stderr can't be written to.
     #[error("can't write to stdout")]
     Output(#[from] io::Error),
 }

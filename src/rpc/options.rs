@@ -44,7 +44,7 @@ impl RpcExporter {
 /// An error that ends the front end.
 #[derive(Debug, thiserror::Error)]
 pub enum RpcError {
-    /// Stdout can't be written.
+    /// Stdout can't be written to.
     #[error("can't write to stdout")]
     Stdout(#[source] io::Error),
 }

@@ -10,7 +10,7 @@ use crate::id::{CallId, EntryId, SessionId};
 /// The type of the entries that notify the model of the end of a background task.
 pub const AGENT_NOTE_TYPE: &str = "tiller.agent_note";
 
-/// A task that an agent works on: an entry `tiller.agent` of the log of the session that delegates.
+/// A task that an agent works on: an entry `tiller.agent` in the log of the delegating session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DelegatedTask {
@@ -40,8 +40,8 @@ pub struct DelegatedTask {
     pub lane: Option<usize>,
 }
 
-/// Tasks that a call has delegated to run in the background: an entry `tiller.background_tasks` of the log of the
-/// session that delegates.
+/// Tasks that a call has delegated to run in the background: an entry `tiller.background_tasks` in the log of the
+/// delegating session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BackgroundCall {

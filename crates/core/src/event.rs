@@ -210,8 +210,8 @@ pub enum EventKind {
     /// An agent is no longer working on its task.
     AgentTaskEnd(DelegatedTaskEnd),
     /// An event of an agent that works for the session, or for one of its agents. Deltas and partial output are
-    /// forwarded only if enabled, and log entries and traces never. Approval requests and questions are sent as the
-    /// session's own.
+    /// forwarded only if enabled; log entries and traces are never forwarded. Approval requests and questions are
+    /// sent as the session's own.
     AgentEvent {
         /// The agent's session.
         agent_id: SessionId,

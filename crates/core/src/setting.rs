@@ -132,8 +132,8 @@ impl Setting {
         Ok(Some(value))
     }
 
-    /// Parses a value of a settings file: a string, number, boolean (`on`/`off`), list of strings or null. A text
-    /// must be a string.
+    /// Parses a value from a settings file: a string, number, boolean (`on`/`off`), list of strings or null. The
+    /// value of a text setting must be a string.
     ///
     /// # Errors
     /// Returns the same errors as [`Setting::parse`].
@@ -222,7 +222,7 @@ pub enum SettingSource {
     Project(String),
     /// An environment variable, by name.
     Environment(String),
-    /// A flag of the command line, by name.
+    /// A command-line flag, by name.
     Flag(String),
 }
 

@@ -90,7 +90,7 @@ pub enum Access {
     Reads,
     /// Changes files in the working directory.
     Writes,
-    /// Reads from hosts of the network, named by the argument `url`.
+    /// Reads from a network host, which the argument `url` names.
     Network,
     /// Publishes something in the user's name.
     Publishes,

@@ -130,6 +130,12 @@ impl AddAssign for Tokens {
     }
 }
 
+impl From<u8> for Tokens {
+    fn from(count: u8) -> Self {
+        Self(count.into())
+    }
+}
+
 /// Formats `950`, `3.1k`, `48k`, `1.2M`, rounded.
 impl fmt::Display for Tokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -190,7 +190,7 @@ impl Resources {
         &self.instructions
     }
 
-    /// Returns the problems of files.
+    /// Returns the problems with files.
     #[must_use]
     pub fn problems(&self) -> &[ResourceProblem] {
         &self.problems

@@ -280,9 +280,9 @@ const TABLE: &[CommandSpec] = &[
         C::Agents,
         "agents",
         NoArgument,
-        "list running, ended and available agents; Enter opens a running or ended one",
+        "list running, finished and available agents; Enter opens a running or finished one",
     )
-    .with_plain_usage(NoArgument, "list running, ended and available agents"),
+    .with_plain_usage(NoArgument, "list running, finished and available agents"),
     row(C::Back, "back", NoArgument, "return from an agent's session to the session that started it")
         .only(Tui),
     row(

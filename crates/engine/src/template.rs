@@ -25,7 +25,7 @@ pub(crate) const MAX_TEMPLATES: usize = 500;
 pub struct LoadedTemplates {
     /// In order of precedence; names are unique.
     pub templates: Vec<Template>,
-    /// Problems of files.
+    /// Problems with files.
     pub problems: Vec<ResourceProblem>,
     /// The directories that were read.
     pub dirs: Vec<PathBuf>,

@@ -308,7 +308,7 @@ impl ProviderRegistry {
         Some(self.unavailable_error(provider, closest.map_or(id, |facts| &facts.id)))
     }
 
-    /// Returns the error for a name without a usable match. The demo isn't listed: it doesn't replace a model.
+    /// Returns the error for a name without a usable match.
     fn unknown(&self, requested: &str, name: &str) -> ModelError {
         let exact = self.unavailable_models().find(|facts| facts.id == name);
         let first =
@@ -330,12 +330,10 @@ impl ProviderRegistry {
                 )
             }
             _ if nearest.is_empty() && name.contains('/') => {
-                let names = self.names().filter(|name| *name != demo::NAME);
-                format!("usable providers: {}", join_names(names.map(str::to_owned)))
+                format!("usable providers: {}", join_names(self.names().map(str::to_owned)))
             }
             _ if nearest.is_empty() => {
-                let models = self.models.iter().filter(|facts| facts.provider != demo::NAME);
-                format!("usable: {}", join_names(models.map(|facts| facts.full_name())))
+                format!("usable: {}", join_names(self.models.iter().map(|facts| facts.full_name())))
             }
             _ => format!("did you mean {}?", nearest.join(" or ")),
         };
@@ -539,9 +537,10 @@ mod tests {
         let nothing = providers.find("gpt-5").unwrap_err();
         assert_eq!(nothing.to_string(), "no usable model matches `gpt-5`; usable: none");
         providers.add(Arc::new(Demo), vec![Demo::facts()]);
-        assert_eq!(providers.find("gpt-5").unwrap_err(), nothing, "the demo is never an answer");
+        let only_demo = providers.find("gpt-5").unwrap_err();
+        assert_eq!(only_demo.to_string(), "no usable model matches `gpt-5`; usable: demo/tour");
         let error = providers.find("nobody/gpt-5").unwrap_err();
-        assert_eq!(error.to_string(), "no usable model matches `nobody/gpt-5`; usable providers: none");
+        assert_eq!(error.to_string(), "no usable model matches `nobody/gpt-5`; usable providers: demo");
         let mut providers = ProviderRegistry::default();
         providers.add(Arc::new(Mute("ollama")), vec![catalog::assumed("ollama", "qwen3")]);
         let unknown = providers.find("gpt-5").unwrap_err();

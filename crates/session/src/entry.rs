@@ -158,7 +158,7 @@ pub enum EntryBody {
         /// The new content; `None` removes the entry from the context.
         replacement: Option<Replacement>,
     },
-    /// Data of a program for itself, not for models. Tiller's own are [`TillerEntry`].
+    /// A program's own data, which models don't get. tiller's entries of this kind are [`TillerEntry`].
     Custom {
         /// The type, with the program's name as prefix.
         custom_type: String,

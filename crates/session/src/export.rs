@@ -27,7 +27,7 @@ pub enum ExportError {
     /// The log can't be read.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// The output can't be written.
+    /// The output can't be written to.
     #[error("can't write the export")]
     Write(#[from] io::Error),
 }
@@ -35,7 +35,7 @@ pub enum ExportError {
 /// Writes the complete log with all branches, byte for byte.
 ///
 /// # Errors
-/// If the log can't be read or `out` can't be written.
+/// If the log can't be read or `out` can't be written to.
 pub fn export_log(reader: &Reader, out: &mut dyn Write) -> Result<(), ExportError> {
     if let Some(path) = reader.path().filter(|_| reader.header().version < VERSION) {
         // A log in memory is already migrated.
@@ -56,7 +56,7 @@ pub fn export_log(reader: &Reader, out: &mut dyn Write) -> Result<(), ExportErro
 /// byte for byte; without a leaf the header alone.
 ///
 /// # Errors
-/// If there is no such entry, the log can't be read or `out` can't be written.
+/// If there is no such entry, the log can't be read or `out` can't be written to.
 pub fn export_branch(
     reader: &Reader,
     leaf: Option<&EntryId>,

@@ -178,7 +178,7 @@ pub(in crate::cli) enum SessionsCommand {
         /// Export the branch up to this entry: an id, or at least 4 characters from its start or end
         #[arg(long, value_name = "ENTRY")]
         entry: Option<String>,
-        /// Output file, or - for stdout [default: the session's name in the working directory]
+        /// Output file, or - for stdout [default: a file in the working directory, named after the session]
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
         /// Overwrite an existing file

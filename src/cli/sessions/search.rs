@@ -15,8 +15,8 @@ const BOLD: &str = "\x1b[1m";
 const NOT_BOLD: &str = "\x1b[22m";
 
 /// The marks elsewhere. `**` would be ambiguous: the text is often Markdown.
-const OPEN: &str = "»";
-const CLOSE: &str = "«";
+const OPEN: &str = "[";
+const CLOSE: &str = "]";
 
 pub(super) fn search(
     manager: &SessionManager,

@@ -114,13 +114,13 @@ impl fmt::Display for StatsOutput<'_> {
         row(
             "context",
             &format_args!(
-                "{}, {} tokens",
+                "{}, {}",
                 counted(self.context_messages, "message", "messages"),
-                self.context_tokens
+                counted(self.context_tokens, "token", "tokens")
             ),
         )?;
         let Usage { input, output, cache_read, cache_write, cost, .. } = &self.usage;
-        row("total", &format_args!("{} tokens, {}", self.usage.total(), cost.total))?;
+        row("total", &format_args!("{}, {}", counted(self.usage.total(), "token", "tokens"), cost.total))?;
         row(
             "",
             &format_args!("{input} in, {output} out, cache read {cache_read}, cache write {cache_write}"),

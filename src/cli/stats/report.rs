@@ -7,6 +7,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use serde::{Serialize, Serializer};
+use tiller_core::counted::counted;
 
 use super::chart::{BarStyle, bar};
 use crate::cli::sessions::output::one_line;
@@ -135,11 +136,9 @@ impl UsageReport {
 
     /// Formats the report for lines of this many columns. In a file, names aren't cut.
     pub(super) fn text(&self, columns: usize, bars: BarStyle) -> String {
-        let (cost, total_tokens) = (self.total.cost.total, self.total.total());
-        let mut lines = vec![
-            format!("{} to {}: {cost}, {total_tokens} tokens", self.first_day, self.last_day),
-            String::new(),
-        ];
+        let (cost, total_tokens) = (self.total.cost.total, counted(self.total.total(), "token", "tokens"));
+        let mut lines =
+            vec![format!("{} to {}: {cost}, {total_tokens}", self.first_day, self.last_day), String::new()];
         lines.extend(self.chart(columns.min(MAX_CHART_COLUMNS), bars));
         for (heading, rows) in [("model", &self.models), ("project", &self.projects)] {
             lines.push(String::new());

@@ -53,8 +53,9 @@ choice! {
 choice! {
     /// The approval mode: determines which calls need approval.
     ApprovalMode {
-        /// Commands and writes to a [protected path](crate::protected_path) need approval. Reads, and writes
-        /// elsewhere in the working directory and in directories added for writing, don't.
+        /// Commands that are neither read-only nor sandboxed need approval, and so do writes to a
+        /// [protected path](crate::protected_path) and file tools outside the working directory. Reads and other
+        /// writes in the working directory and in directories added for writing don't.
         #[default]
         Ask = "ask",
         /// Commands that look dangerous need approval, and so do writes to a protected path.
@@ -74,7 +75,7 @@ choice! {
         Workspace = "workspace",
         /// Commands write only in temporary directories.
         ReadOnly = "read-only",
-        /// Commands have the user's rights.
+        /// Commands run with the user's permissions.
         Off = "off",
     }
 }
@@ -88,11 +89,11 @@ choice! {
         Off = "off",
         /// The provider's minimum.
         Minimal = "minimal",
-        /// Little thinking.
+        /// A little thinking.
         Low = "low",
         /// Moderate thinking.
         Medium = "medium",
-        /// Much thinking.
+        /// A lot of thinking.
         High = "high",
         /// The provider's maximum.
         Xhigh = "xhigh",

@@ -93,16 +93,20 @@ impl AgentActivity {
 
     /// Returns turns, tokens and cost for the delegating model.
     pub(super) fn facts(&self) -> String {
-        format!("{}, {} tokens, {}", self.turns_text(), self.tokens, self.cost)
+        format!("{}, {}, {}", self.turns_text(), self.tokens_text(), self.cost)
     }
 
     fn turns_text(&self) -> String {
         counted(self.turns, "turn", "turns")
     }
 
+    fn tokens_text(&self) -> String {
+        counted(self.tokens, "token", "tokens")
+    }
+
     /// Returns turns, tokens and time for the status line.
     pub(super) fn work(&self, elapsed: Duration) -> String {
-        format!("{} · {} tokens · {}s", self.turns_text(), self.tokens, elapsed.as_secs())
+        format!("{} · {} · {}s", self.turns_text(), self.tokens_text(), elapsed.as_secs())
     }
 
     /// Returns the status line of an agent that has worked since a time, without its name.

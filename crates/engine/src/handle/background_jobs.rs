@@ -7,7 +7,7 @@ use super::command::{BackgroundJobCommand, DriverCommand};
 use super::{AgentError, AgentSession};
 
 impl AgentSession {
-    /// Lists the background jobs of the session, oldest first, including ended ones.
+    /// Lists the background jobs of the session, oldest first, including finished ones.
     ///
     /// # Errors
     /// If the session is closed.

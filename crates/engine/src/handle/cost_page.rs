@@ -1,5 +1,6 @@
 //! The page of `/cost`. Pure.
 
+use tiller_core::counted::counted;
 use tiller_core::usage_text;
 
 use super::session_status::SessionStats;
@@ -10,8 +11,9 @@ impl SessionStats {
     #[must_use]
     pub fn cost_lines(&self) -> Vec<String> {
         let (usage, models) = (&self.session.usage, &self.session.models);
+        let tokens = counted(usage.total(), "token", "tokens");
         let mut lines = vec![
-            format!("this session, all branches: {}, {} tokens", usage.cost.total, usage.total()),
+            format!("this session, all branches: {}, {tokens}", usage.cost.total),
             String::new(),
             usage_text::heading("model"),
         ];

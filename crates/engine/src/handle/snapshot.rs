@@ -87,7 +87,7 @@ pub struct InFlight {
     pub elicitations: Vec<ElicitationRequest>,
     /// The user's running shell command.
     pub bash: Option<RunningBash>,
-    /// The background jobs, including ended ones.
+    /// The background jobs, including finished ones.
     pub background_jobs: Vec<CommandJob>,
     /// The agents that are working for the session.
     pub agents: Vec<RunningAgent>,

@@ -151,8 +151,7 @@ impl AgentSession {
         self.send(|reply| DriverCommand::TogglePlan { reply }).await
     }
 
-    /// Sets the approval mode like [`set_approval`](Self::set_approval), and for sessions opened later through
-    /// this handle.
+    /// Like [`set_approval`](Self::set_approval), but also for sessions opened later through this handle.
     ///
     /// # Errors
     /// If the session is closed.

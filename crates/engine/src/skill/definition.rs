@@ -40,7 +40,7 @@ pub enum SkillInvocation {
 pub struct LoadedSkills {
     /// In order of precedence; names are unique.
     pub skills: Vec<Skill>,
-    /// Problems of files.
+    /// Problems with files.
     pub problems: Vec<ResourceProblem>,
     /// The directories that were read; a change in one of them requires a reload.
     pub dirs: Vec<PathBuf>,

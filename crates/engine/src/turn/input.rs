@@ -290,9 +290,7 @@ impl DeniedCall {
     #[must_use]
     pub(crate) fn result_text(&self) -> String {
         let advice = match (self.cause, self.allowed_by) {
-            (DenialCause::NoApprover, Some(_)) => {
-                ", and no one can approve it; run tiller with --yes to allow every call"
-            }
+            (DenialCause::NoApprover, Some(_)) => ", and no one can approve it; --yes would allow it",
             (DenialCause::NoApprover, None) => ", and no one can approve it",
             (DenialCause::Policy | DenialCause::Extension | DenialCause::Loop, _) => "",
         };

@@ -61,7 +61,7 @@ impl TypedTool for ReadFile {
     fn description(&self) -> String {
         let OutputLimits { max_lines, max_chars } = self.limits;
         format!(
-            "Shows a file as plain text, an image (png, jpeg, gif, webp) or a PDF file. At most {max_lines} lines or {max_chars} \
+            "Shows a text file, an image (png, jpeg, gif, webp) or a PDF file. At most {max_lines} lines or {max_chars} \
              characters per call; use offset to continue in a long file."
         )
     }

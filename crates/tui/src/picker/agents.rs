@@ -1,4 +1,4 @@
-//! The list of agents: running agents, ended agents, and agents that tasks can be delegated to.
+//! The list of agents: running agents, finished agents, and agents that tasks can be delegated to.
 
 use tiller_core::delegated_task::{BackgroundTask, DelegatedTask};
 use tiller_core::unit::UnixMs;

@@ -31,7 +31,7 @@ pub(crate) const fn mode_effects(mode: ApprovalMode) -> [(&'static str, &'static
         ApprovalMode::Plan => [
             reading,
             ("editing", "denied; the model presents a plan"),
-            ("commands", "denied, except read-only ones"),
+            ("commands", "denied, except those that only read here"),
             ("dangerous", "denied"),
         ],
         ApprovalMode::ReadOnly => [

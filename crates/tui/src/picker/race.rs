@@ -100,9 +100,9 @@ fn work(lane: &RaceLane) -> String {
         denied => format!(" · {denied} denied"),
     };
     format!(
-        "{} · {} tokens{denied} · {}s",
+        "{} · {}{denied} · {}s",
         counted(lane.activity.turns, "turn", "turns"),
-        lane.activity.tokens,
+        counted(lane.activity.tokens, "token", "tokens"),
         lane.elapsed_ms / 1_000
     )
 }

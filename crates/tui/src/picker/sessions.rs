@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use tiller_core::counted::counted;
 use tiller_core::id::{EntryId, SessionId};
 use tiller_core::message::{Message, UserMessage};
 use tiller_core::unit::{UnixMs, thousands};
@@ -182,7 +183,7 @@ fn detail(session: &SessionSummary, now: UnixMs) -> Vec<Line> {
     let size = format!("{} entries, {kilobytes} KB", thousands(session.entries));
     let mut lines = vec![heading(&title(session)), fact("directory", one_line(&session.cwd))];
     lines.extend(session.model.as_ref().map(|model| fact("model", one_line(model))));
-    let used = format!("{} tokens, {}", session.tokens, session.cost);
+    let used = format!("{}, {}", counted(session.tokens, "token", "tokens"), session.cost);
     lines.push(fact("size", format!("{size} · {used}")));
     lines.push(fact("last used", age(session.modified, now)));
     lines
