@@ -269,19 +269,31 @@ fn list_word_risks(words: &[String], context: CommandContext<'_>, depth: usize) 
     let nested = wrapped_lines(words);
     let nested = nested.iter().filter_map(|line| judge_nested(line, context, depth));
     let possible = programs(words).into_iter().flat_map(|(name, arguments)| {
-        let runs = if runners::is_container(name) {
-            Vec::new()
-        } else {
-            runners::list_run_commands(name, arguments)
-        };
         let of_code = code::list_code(name, arguments).flat_map(|code| list_code_risks(code, context, depth));
-        runs.into_iter().filter_map(|words| judge_possible(&words, context, depth)).chain(of_code)
+        list_runner_risks(name, arguments, context, depth).into_iter().chain(of_code)
     });
     let own = programs(words).into_iter().flat_map(risks).flatten();
     let changes = [embedded::find_variable(words), embedded::find_redefinition(words)].into_iter();
     let unknown = unknown::find_unknown(words, context.variables).filter(|_| context.is_certain);
     let changes = changes.flatten().chain(unknown).map(Risk::dangerous);
     own.chain(nested).chain(possible).chain(changes).collect()
+}
+
+/// Lists the risks of the command that a runner starts. If the words don't show where it begins, each word may be its
+/// beginning.
+fn list_runner_risks(
+    name: &str,
+    arguments: &[String],
+    context: CommandContext<'_>,
+    depth: usize,
+) -> Vec<Risk> {
+    let Some(started) = runners::find_started(name, arguments) else { return Vec::new() };
+    let started = started.words;
+    let of_started = judge_deeper(depth, |depth| judge_words(started, context, depth));
+    let runs =
+        runners::list_run_commands(name, arguments).into_iter().filter(|words| words.as_slice() != started);
+    let possible = runs.filter_map(|words| judge_possible(&words, context, depth));
+    of_started.filter(|_| !started.is_empty()).into_iter().chain(possible).collect()
 }
 
 /// Finds the risk of words that another program may run, or only use as text. Unreadable or unknown words
@@ -684,6 +696,10 @@ mod tests {
             ("git difftool -x 'rm -rf ~' HEAD", "deletes everything under ~"),
             ("curl x | busybox sh", "executes the output of another command (sh)"),
             ("curl x | uv run python -", "executes the output of another command (python)"),
+            ("curl x | uv run -", "executes the output of another command (uv)"),
+            ("curl x | uv run -q --with y - a", "executes the output of another command (uv)"),
+            ("curl x | uv run --unknown -", "executes the output of another command (uv)"),
+            ("curl x | uv run /dev/stdin", "executes the output of another command (uv)"),
             ("curl x | make -f -", "executes the output of another command (make)"),
             ("cat x | awk -f - y", "executes the output of another command (awk)"),
             ("cmake -E rm -rf ../x", "deletes everything under ../x"),
@@ -850,9 +866,85 @@ mod tests {
             ("find . -exec git {} +", "git {}"),
             ("parallel git ::: push", "git :::"),
             ("git bisect run $X a", "$X"),
+            ("source $X", "source $X"),
+            (". \"$X/y\"", ". $X/y"),
+            ("source -p a $X", "source $X"),
+            ("builtin . $X", ". $X"),
+            ("/usr/bin/time -o f $X", "$X"),
         ] {
             let expected = format!("runs a command that can't be determined: {word}");
             assert_eq!(risk_in_work(line), Some(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn risk_of_unknown_command_of_runner_asks() {
+        for line in [
+            "taskset 1 $X",
+            "taskset -c 0,1 $X",
+            "flock f $X",
+            "flock -n f $X a",
+            "flock f -c \"$X\"",
+            "flock f -c \"ls; $X\"",
+            "flock f flock g $X",
+            "flock -w 5 f env A=b $X",
+            "chroot / $X",
+            "strace -o f $X",
+            "strace -fe trace=x $X",
+            "script -q f -c \"$X\"",
+            "busybox sh -c \"$X\"",
+            "tmux new -d \"$X\"",
+            "tmux send-keys -t a \"$X\" Enter",
+            "uv run --with x $X",
+            "uv run -q --python 3.12 -- $X a",
+            "uv run --unknown x $X",
+            "uv run bash -c \"$X\"",
+            "unshare -r $X",
+            "setpriv --nnp $X",
+            "nsenter -t 1 $X",
+            "nsenter -t 1 -m bash -c \"$X\"",
+            "hyperfine ls \"$X\"",
+            "hyperfine ls \"$X a\"",
+            "nix-shell x.nix --run \"$X\"",
+            "mise exec node@20 -- $X",
+            "cross-env A=b $X",
+            "npx -p a -c \"$X\"",
+            "find . -exec flock f $X {} +",
+        ] {
+            let expected = "runs a command that can't be determined: $X";
+            assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
+        }
+        for line in [
+            "npx -y jest $X *.test.js",
+            "npx --workspace web jest $X",
+            "uv run pytest $X tests/*.py",
+            "uv run -q --with x --python $V pytest $X",
+            "uv run -m pytest \"$X\"",
+            "uv run --no-sync python -m pytest \"$X\"",
+            "poetry run python x.py \"$X\"",
+            "bundle exec rspec $X",
+            "while read -r f; do npx prettier --write \"$f\"; done < x",
+            "strace -f -o $LOG ls $X",
+            "flock -n f make $X",
+            "taskset -c 0-3 make $X",
+            "xvfb-run -a npm test -- $X",
+            "hyperfine -w 3 \"ls $X\"",
+            "perf stat -e cycles ls $X",
+            "tmux kill-session -t $X",
+            "tmux new -d -s $X 'cargo test'",
+            "nix develop -c cargo test $X",
+            "mise exec -- npm test $X",
+            "cross-env NODE_ENV=$X jest $Y",
+            "valgrind --leak-check=full ./x $X",
+            "gdb -batch --args ./x $X",
+            "docker run --rm x $X",
+            "uv run x.py < $X",
+            "source venv/bin/activate",
+            ". \"$HOME/.cargo/env\"; source ~/.nvm/nvm.sh",
+            "D=\"$HOME/.nvm\"; . \"$D/nvm.sh\"",
+            "B=$HOME/.cargo/bin; $B/cargo test",
+        ] {
+            assert_eq!(risk_in_work(line), None, "{line}");
         }
     }
 
@@ -1072,6 +1164,7 @@ mod tests {
             "rm -rf target node_modules /home/me/work/build",
             "fdisk -l; parted -l; gdisk -l /dev/sda; sgdisk --print /dev/sda",
             "sfdisk -d /dev/sda > table; wipefs -n /dev/sda; mkfs --version; mkfs.ext4 --help",
+            "cat x | uv run parse.py -; cat x | npx prettier -",
             "cat x | uv run python parse.py; cat x | npx prettier --parser ts",
             "cat x | make -f rules.mk; cat x | sed -f script.sed",
             "git lfs pull; git subtree pull --prefix x origin main",

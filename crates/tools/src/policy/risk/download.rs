@@ -97,7 +97,7 @@ fn runs_input(words: &[String], depth: usize) -> bool {
     })
 }
 
-fn is_input(word: &str) -> bool {
+pub(super) fn is_input(word: &str) -> bool {
     STDIN_NAMES.contains(&word) || word.contains(SUBSTITUTION)
 }
 

@@ -1,11 +1,13 @@
 //! Programs that run a command in their arguments, after options that aren't known here, and the mounts of
 //! containers.
 
-use super::arguments::values;
+use super::arguments::{is_assignment, values};
 
 /// The programs, those with a subcommand by both words. The command starts at one of the words after them.
-/// [`arguments`](super::arguments) has the wrappers whose options are known.
+/// [`arguments`](super::arguments) has the wrappers, whose options are known.
 const RUNNERS: &[&str] = &[
+    "abduco",
+    "apptainer exec",
     "asdf exec",
     "aws-vault exec",
     "bun x",
@@ -13,30 +15,39 @@ const RUNNERS: &[&str] = &[
     "bunx",
     "busybox",
     "bwrap",
+    "cgexec",
+    "choom",
+    "chpst",
     "chroot",
     "chrt",
     "composer exec",
     "concurrently",
     "conda run",
+    "cpulimit",
     "cross-env",
+    "daemonize",
     "dbus-run-session",
     "direnv exec",
     "docker exec",
     "docker run",
     "doppler run",
     "dotenv",
+    "dtach",
     "dumb-init",
     "eatmydata",
     "entr",
-    "faketime",
     "fakeroot",
+    "faketime",
     "firejail",
     "flatpak-spawn",
     "flock",
+    "fnm exec",
     "gdb",
     "gosu",
     "hatch run",
+    "heaptrack",
     "hyperfine",
+    "ip netns",
     "kubectl exec",
     "lldb",
     "ltrace",
@@ -67,21 +78,28 @@ const RUNNERS: &[&str] = &[
     "podman run",
     "poetry run",
     "prlimit",
+    "proot",
     "proxychains",
     "proxychains4",
     "pyenv exec",
     "rbenv exec",
     "rlwrap",
+    "rr record",
     "runcon",
     "rye run",
+    "screen",
     "script",
     "sem",
     "setarch",
     "setpriv",
     "sg",
+    "singularity exec",
     "ssh-agent",
+    "start-stop-daemon",
     "strace",
+    "su-exec",
     "systemd-inhibit",
+    "systemd-nspawn",
     "systemd-run",
     "taskset",
     "tini",
@@ -94,10 +112,168 @@ const RUNNERS: &[&str] = &[
     "uv tool",
     "uvx",
     "valgrind",
+    "volta run",
     "watchexec",
     "xvfb-run",
     "yarn dlx",
     "yarn exec",
+    "zellij run",
+];
+
+/// The words of a runner before its command.
+struct Usage {
+    name: &'static str,
+    /// Number of its own operands.
+    operands: usize,
+    /// Options without a value, separated by blanks.
+    flags: &'static str,
+    /// Options whose value is the next word, which is never a command.
+    values: &'static str,
+}
+
+impl Usage {
+    const fn new(name: &'static str, operands: usize, flags: &'static str, values: &'static str) -> Self {
+        Self { name, operands, flags, values }
+    }
+
+    /// Returns the meaning of the word after an option.
+    fn word_after(&self, option: &str) -> WordAfter {
+        let has = |options: &str, option: &str| options.split(' ').any(|known| known == option);
+        if option == "--" || option.contains('=') || has(self.flags, option) {
+            return WordAfter::Operand;
+        }
+        if has(self.values, option) {
+            return WordAfter::Value;
+        }
+        if option.starts_with("--") {
+            return WordAfter::Unknown;
+        }
+        for (at, letter) in option.char_indices().skip(1) {
+            let short = format!("-{letter}");
+            let is_last = at + letter.len_utf8() == option.len();
+            match has(self.values, &short) {
+                true if is_last => return WordAfter::Value,
+                true => return WordAfter::Operand,
+                false if !has(self.flags, &short) => return WordAfter::Unknown,
+                false => {}
+            }
+        }
+        WordAfter::Operand
+    }
+}
+
+/// The meaning of the word after an option.
+enum WordAfter {
+    /// It isn't the option's value.
+    Operand,
+    Value,
+    /// It may be the option's value.
+    Unknown,
+}
+
+/// A runner without own operands, all of whose options may have a value.
+const PLAIN_USAGE: Usage = Usage::new("", 0, "", "");
+
+/// The usage of runners that have own operands, or options that are common before a command (`--help` of each, 2026).
+const USAGES: &[Usage] = &[
+    Usage::new("aws-vault exec", 1, "", "-d --duration"),
+    Usage::new("bun x", 0, "--bun", "-p --package"),
+    Usage::new("bunx", 0, "--bun", "-p --package"),
+    Usage::new("chroot", 1, "", "--groups"),
+    Usage::new("chrt", 1, "-a -b -d -f -i -m -o -p -r -v", "-D -P -T"),
+    Usage::new(
+        "concurrently",
+        usize::MAX,
+        "-k -r -g --raw --kill-others --kill-others-on-fail",
+        "-n -c --names",
+    ),
+    Usage::new("conda run", 0, "--live-stream --no-capture-output -v", "-n -p --name --prefix --cwd"),
+    Usage::new("direnv exec", 1, "", ""),
+    Usage::new("doppler run", 0, "", "-c -p --config --project"),
+    Usage::new("dotenv", 1, "-o -q", "-e -f --file"),
+    Usage::new("entr", 0, "-a -c -d -n -p -r -x -z", ""),
+    Usage::new("faketime", 1, "-f -m", ""),
+    Usage::new(
+        "flock",
+        1,
+        "-e -F -n -o -s -u -x --exclusive --no-fork --nonblock --shared --verbose",
+        "-E -w --timeout",
+    ),
+    Usage::new("gdb", 0, "-args -batch -nx -q -quiet --args --batch --nx --quiet", "-p -x --pid"),
+    Usage::new("gosu", 1, "", ""),
+    Usage::new("hatch run", 0, "-v", "-e"),
+    Usage::new(
+        "hyperfine",
+        usize::MAX,
+        "-i -N --ignore-failure --show-output",
+        "-m -M -n -r -w --runs --warmup",
+    ),
+    Usage::new("ip netns", 2, "", ""),
+    Usage::new("lldb", 0, "-b --batch", "-f -p"),
+    Usage::new("ltrace", 0, "-b -c -C -f -i -L -r -S -t -tt -T", "-a -A -D -e -F -l -n -o -p -s -u -w -x"),
+    Usage::new("mise exec", 1, "-q -v", "-C -E -j"),
+    Usage::new("mise x", 1, "-q -v", "-C -E -j"),
+    Usage::new("nix develop", 1, "-c --command --impure", "-f --file"),
+    Usage::new("nix shell", 1, "-c --command --impure", "-f --file"),
+    Usage::new("nix-shell", usize::MAX, "--pure", "-p -I -A --packages"),
+    Usage::new("npm exec", 0, "-y --yes -q --quiet -s --silent", "-p -w --package --prefix --workspace"),
+    Usage::new("npm x", 0, "-y --yes -q --quiet -s --silent", "-p -w --package --prefix --workspace"),
+    Usage::new("npx", 0, "-y --yes --no -q --quiet -s --silent", "-p -w --package --prefix --workspace"),
+    Usage::new("nsenter", 0, "-a -C -F -i -m -n -p -r -T -u -U", "-G -S -t --setgid --setuid --target"),
+    Usage::new("numactl", 0, "-l", "-C -i -m -N"),
+    Usage::new("pdm run", 0, "-s", "-p"),
+    Usage::new("perf record", 0, "-a -g -q -v", "-c -e -F -o -p -t --call-graph"),
+    Usage::new("perf stat", 0, "-a -B -d -v", "-C -e -I -o -p -r -t -x"),
+    Usage::new("pipx run", 0, "-q -v", "--python --spec"),
+    Usage::new("pixi run", 0, "-q -v --frozen --locked", "-e --environment --manifest-path"),
+    Usage::new("pnpm exec", 0, "-r --recursive --silent", "--filter"),
+    Usage::new("poetry run", 0, "-n -q -v", "-C --directory --project"),
+    Usage::new("runcon", 1, "", "-l -r -t -u"),
+    Usage::new("screen", 0, "-d -D -m -U", "-c -e -p -r -s -S -t -T -x"),
+    Usage::new("script", 1, "-a -e -f -q --append --flush --quiet --return", "-E -o"),
+    Usage::new("sem", 0, "--fg --wait", "-j --id --jobs"),
+    Usage::new("setarch", 1, "-3 -R -v", ""),
+    Usage::new(
+        "setpriv",
+        0,
+        "--clear-groups --init-groups --keep-groups --nnp --no-new-privs",
+        "--regid --reuid",
+    ),
+    Usage::new("sg", 1, "", ""),
+    Usage::new(
+        "strace",
+        0,
+        "-A -c -C -d -D -f -F -i -k -n -q -r -t -T -v -w -x -y -z -Z",
+        "-a -b -e -E -I -o -O -p -P -s -S -u -U -X",
+    ),
+    Usage::new("su-exec", 1, "", ""),
+    Usage::new(
+        "systemd-run",
+        0,
+        "-d -G -P -q -t --collect --pipe --pty --quiet --scope --user --wait",
+        "-E -p -u --property --setenv --unit",
+    ),
+    Usage::new("taskset", 1, "-a -c -p", ""),
+    Usage::new("tini", 0, "-g -s -v", "-e -p"),
+    Usage::new("tmux", 1, "-A -d -D -h -l -P -v", "-c -F -L -n -s -S -t -x -y"),
+    Usage::new(
+        "uv run",
+        0,
+        "-m -n -q -s -U -v --active --all-extras --all-groups --dev --exact --frozen --isolated --locked --module --no-cache --no-config --no-dev --no-editable --no-project --no-sync --offline --quiet --script --verbose",
+        "-p --directory --env-file --extra --group --index --index-url --only-group --package --project --python --with --with-editable --with-requirements",
+    ),
+    Usage::new("uv tool", 1, "-q -v --offline --isolated", "-p --from --python --with"),
+    Usage::new("uvx", 0, "-q -v --offline --isolated", "-p --from --python --with"),
+    Usage::new(
+        "unshare",
+        0,
+        "-c -C -f -i -m -n -p -r -T -u -U --fork --map-root-user --mount-proc",
+        "-G -R -S -w --root --wd",
+    ),
+    Usage::new("valgrind", 0, "-q -v", ""),
+    Usage::new("watchexec", 0, "-c -n -N -p -q -r --restart", "-d -e -f -i -s -w --exts --ignore --watch"),
+    Usage::new("xvfb-run", 0, "-a -l --auto-servernum", "-e -f -n -p -s -w --server-args --server-num"),
+    Usage::new("yarn exec", 0, "-q --quiet", ""),
 ];
 
 /// Number of words after a runner among which its command may start.
@@ -167,10 +343,39 @@ pub(super) fn list_run_commands(name: &str, arguments: &[String]) -> Vec<Vec<Str
     starts.map(|(at, _)| rest[at..].to_vec()).chain(lines).collect()
 }
 
-/// Returns the first operand of a program that runs a command, unless the command runs in a container.
-pub(super) fn find_operand<'a>(name: &str, arguments: &'a [String]) -> Option<&'a String> {
-    let rest = RUNNERS.iter().find_map(|row| arguments_of(row, name, arguments))?;
-    rest.iter().find(|word| !word.starts_with('-')).filter(|_| !is_container(name))
+/// The command that a runner starts.
+pub(super) struct StartedCommand<'a> {
+    /// The operands up to the command's program. Each may be the command, or a line for a shell.
+    pub candidates: Vec<&'a String>,
+    /// The command; empty if only the runner can tell where it starts.
+    pub words: &'a [String],
+}
+
+/// Finds the command that a runner starts outside of containers: it begins at the first operand that is neither one of
+/// the runner's own, nor a line for a shell, and that can't be the value of an option.
+pub(super) fn find_started<'a>(name: &str, arguments: &'a [String]) -> Option<StartedCommand<'a>> {
+    let find = |row: &&'static str| Some((*row, arguments_of(row, name, arguments)?));
+    let (row, rest) = RUNNERS.iter().find_map(find).filter(|_| !is_container(name))?;
+    let usage = USAGES.iter().find(|usage| usage.name == row).unwrap_or(&PLAIN_USAGE);
+    let (mut candidates, mut own, mut may_be_value) = (Vec::new(), usage.operands, false);
+    let mut words = rest.iter().enumerate();
+    while let Some((at, word)) = words.next() {
+        if word.starts_with('-') && word.len() > 1 {
+            let after = usage.word_after(word);
+            may_be_value = matches!(after, WordAfter::Unknown);
+            if matches!(after, WordAfter::Value) {
+                words.next();
+            }
+        } else if !is_assignment(word) {
+            candidates.push(word);
+            let is_value = std::mem::take(&mut may_be_value);
+            if !is_value && own == 0 && !word.contains(char::is_whitespace) {
+                return Some(StartedCommand { candidates, words: &rest[at..] });
+            }
+            own = own.saturating_sub(usize::from(!is_value));
+        }
+    }
+    Some(StartedCommand { candidates, words: &[] })
 }
 
 /// Returns the arguments after the words of a row; `None` for another program.

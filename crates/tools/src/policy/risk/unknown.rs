@@ -1,6 +1,6 @@
 //! Finds commands whose program isn't known before they run.
 
-use super::super::shell::Segment;
+use super::super::shell::{self, Segment};
 use super::arguments::{base_name, is_assignment, list_program_words, program};
 use super::variables::{Variable, is_word_known, strip_fixed};
 use super::{download, find, git_data_loss, runners};
@@ -12,20 +12,28 @@ pub(super) fn find_unknown(words: &[String], variables: &[Variable]) -> Option<S
         return None;
     }
     let (name, arguments) = program(words);
-    let mut named = list_program_words(words).into_iter().chain(runners::find_operand(name, arguments));
-    if let Some(word) = named.find(|word| is_unknown(word, variables)) {
-        return Some(format!("runs a command that can't be determined: {word}"));
+    if let Some(word) = list_program_words(words).into_iter().find(|word| is_unknown(word, variables)) {
+        return Some(undetermined(word));
+    }
+    let started = runners::find_started(name, arguments);
+    let mut candidates = started.iter().flat_map(|started| &started.candidates);
+    if let Some(reason) = candidates.find_map(|word| find_unknown_run(word, variables)) {
+        return Some(reason);
     }
     let first = words.iter().find(|word| !is_assignment(word))?;
     match name {
         "eval" if arguments.iter().any(|word| word.contains('$')) => {
             Some("runs a command that can't be determined (eval)".into())
         }
-        "git" => find_unknown_subcommand(arguments, variables)
-            .map(|word| format!("runs a command that can't be determined: git {word}")),
+        "git" => {
+            find_unknown_subcommand(arguments, variables).map(|word| undetermined(&format!("git {word}")))
+        }
         _ if download::takes_program_from_substitution(name, arguments) => {
             Some(format!("executes the output of another command ({name})"))
         }
+        "." | "source" => list_sourced(arguments)
+            .find(|word| is_unknown(word, variables))
+            .map(|word| undetermined(&format!("{name} {word}"))),
         _ if find::takes_line_from_input(words) => {
             Some("executes the output of another command (xargs)".into())
         }
@@ -36,13 +44,35 @@ pub(super) fn find_unknown(words: &[String], variables: &[Variable]) -> Option<S
     }
 }
 
+fn undetermined(command: &str) -> String {
+    format!("runs a command that can't be determined: {command}")
+}
+
+/// Returns the reason it is unknown what a word runs that may be a program or a line for a shell.
+fn find_unknown_run(word: &str, variables: &[Variable]) -> Option<String> {
+    if word.contains(char::is_whitespace) {
+        return shell::segments(word).iter().find_map(|segment| find_unknown(&segment.words, variables));
+    }
+    is_unknown(word, variables).then(|| undetermined(word))
+}
+
+/// Iterates over the words that may name the file whose commands a shell reads: the first one, or all after an option.
+fn list_sourced(arguments: &[String]) -> impl Iterator<Item = &String> {
+    let has_option = arguments.first().is_some_and(|word| word.starts_with('-'));
+    arguments.iter().take(if has_option { arguments.len() } else { 1 })
+}
+
 /// Returns the reason it is unknown what a command with a pipe as its input runs.
 pub(super) fn find_unknown_input(segment: &Segment) -> Option<String> {
     let (name, arguments) = program(&segment.words);
     let runs = runners::list_run_commands(name, arguments);
     let runs = runs.iter().filter(|_| !runners::is_container(name)).map(|words| program(words));
     let mut takers = [(name, arguments)].into_iter().chain(runs);
-    let (name, _) = takers.find(|(name, arguments)| download::takes_program_from_input(name, arguments))?;
+    let taker = takers.find(|(name, arguments)| download::takes_program_from_input(name, arguments));
+    // `uv run -`
+    let starts_input = runners::find_started(name, arguments)
+        .is_some_and(|started| started.candidates.iter().any(|word| download::is_input(word)));
+    let (name, _) = taker.or_else(|| starts_input.then_some((name, arguments)))?;
     segment.reads_pipe.then(|| format!("executes the output of another command ({name})"))
 }
 

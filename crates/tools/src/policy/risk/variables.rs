@@ -232,7 +232,8 @@ fn read_reference(text: &str) -> Option<(&str, usize)> {
 /// Returns true if the line's variables determine the whole value of a word.
 pub(super) fn is_word_known(word: &str, variables: &[Variable]) -> bool {
     let splits_otherwise = variables.iter().any(|variable| variable.name == "IFS");
-    !splits_otherwise && !expand_word(word, variables).iter().any(|text| text.contains(['$', '`']))
+    let is_known = |text: &String| !strip_fixed(text, variables).contains(['$', '`']);
+    !splits_otherwise && expand_word(word, variables).iter().all(is_known)
 }
 
 /// Replaces a variable at the start of a path with its values; `None` if they aren't known.
