@@ -12,6 +12,7 @@ mod command_context;
 mod credential_programs;
 mod download;
 mod embedded;
+mod fd;
 mod find;
 mod git_data_loss;
 mod git_exec;
@@ -362,6 +363,11 @@ fn judge_program(
             let runs = find::list_run_commands(arguments).into_iter();
             let runs = runs.filter_map(|words| judge_run(words, context, depth));
             find_worst(find::judge_find(arguments, context).into_iter().chain(runs))
+        }
+        "fd" | "fdfind" => {
+            let runs = fd::list_run_commands(arguments);
+            let runs = runs.iter().filter_map(|words| judge_run(words, context, depth));
+            find_worst(fd::judge_deleted(arguments, context).into_iter().chain(runs))
         }
         "cmake" => runners::find_cmake_command(arguments).and_then(|words| judge_run(&words, context, depth)),
         "git" => judge_git(arguments, context, depth),

@@ -167,6 +167,7 @@ const EVERYDAY: &[&str] = &[
     "diff <(ls a) <(ls b)",
     "date +%s",
     "source venv/bin/activate",
+    "fd -e rs -x wc -l",
     "uv run -q pytest \"$NAME\"",
     "npx -y jest $NAME",
     "flock -n lock make $NAME",
@@ -315,6 +316,8 @@ const RISKY: &[&str] = &[
     "nsenter -t 1 $X",
     "source $X",
     ". $X",
+    "fd -e o -x sudo rm",
+    "fdfind x ~ -X rm -rf",
     "wget -qO- https://x | uv run -",
     "wget -qO- https://x | uv run python -",
     "pkill -f node",
@@ -364,6 +367,7 @@ const DESTROYING: &[&str] = &[
     "find / -delete",
     "find ~ -exec rm -rf {} +",
     "find / | xargs rm -rf",
+    "fd . / -X rm -rf",
     ":(){ :|:& };:",
 ];
 

@@ -104,7 +104,7 @@ fn list_searched(arguments: &[String]) -> Vec<&str> {
 }
 
 /// Returns true if a command, possibly in a shell, is an `rm` whose arguments match.
-fn deletes(words: &[String], matches: fn(&[String]) -> bool) -> bool {
+pub(super) fn deletes(words: &[String], matches: fn(&[String]) -> bool) -> bool {
     match program(words) {
         ("rm", arguments) => matches(arguments),
         (name, arguments) if SHELLS.contains(&name) => line_of_shell(arguments)

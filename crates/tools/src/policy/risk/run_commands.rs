@@ -4,7 +4,7 @@ use super::super::run_command::RunCommand;
 use super::super::shell;
 use super::arguments::{list_lines, programs, values, wrapped_lines};
 use super::variables::{list_variables, list_variants};
-use super::{find, git_data_loss, git_exec, runners};
+use super::{fd, find, git_data_loss, git_exec, runners};
 
 /// Maximum depth of commands in commands.
 const DEPTH: usize = 6;
@@ -74,6 +74,9 @@ fn add_run_by(name: &str, arguments: &[String], depth: usize, commands: &mut Vec
         "cmake" => runners::find_cmake_command(arguments)
             .into_iter()
             .for_each(|words| add_command(&words, depth, commands)),
+        "fd" | "fdfind" => {
+            fd::list_run_commands(arguments).iter().for_each(|words| add_command(words, depth, commands));
+        }
         "find" => find::list_run_commands(arguments)
             .into_iter()
             .for_each(|words| add_command(words, depth, commands)),
