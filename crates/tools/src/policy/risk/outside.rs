@@ -373,6 +373,10 @@ mod tests {
             ("awk '{print > \"/etc/x\"}' a", "/etc/x"),
             ("gcc -o /usr/bin/x x.c", "/usr/bin/x"),
             ("git worktree add ../x", "../x"),
+            ("git worktree add --lock --reason x ../y", "../y"),
+            ("git worktree add --reas x -b z -- ../y main", "../y"),
+            ("git worktree move a ../b", "../b"),
+            ("git worktree move -f -f a ../b", "../b"),
             ("git bundle create /srv/x main", "/srv/x"),
             ("xxd -r a ../x", "../x"),
         ] {
@@ -384,6 +388,7 @@ mod tests {
             "gcc -O2 -o build/x x.c; xxd -r a b; iconv -f latin1 -t utf8 -o b a",
             "gcc -I../repo/include a.c -o a",
             "git worktree add /tmp/x main; git worktree list",
+            "git worktree add --lock --reason ../x y $B; git worktree move ../a b",
             "cat a | sponge a",
         ] {
             assert_eq!(risk_in_work(line), None, "{line}");

@@ -206,8 +206,11 @@ fn edits_in_place(name: &str, arguments: &[String]) -> bool {
 }
 
 /// Returns the operands of a program that has short options with a value in the next word.
-fn operands_without_values<'a>(arguments: &'a [String], with_values: &str) -> Vec<&'a String> {
-    let mut words = arguments.iter();
+fn operands_without_values<'a>(
+    arguments: impl IntoIterator<Item = &'a String>,
+    with_values: &str,
+) -> Vec<&'a String> {
+    let mut words = arguments.into_iter();
     let mut operands = Vec::new();
     while let Some(word) = words.next() {
         match word.strip_prefix('-').filter(|flags| !flags.is_empty()) {
@@ -231,10 +234,12 @@ fn list_written_by_git(arguments: &[String]) -> Vec<String> {
     if let Some(at) = arguments.iter().position(|word| word == "clone") {
         paths.extend(targets(&arguments[at + 1..]).skip(1).map(String::as_str));
     }
-    if let Some(("bundle" | "worktree", [action, rest @ ..])) = git_data_loss::split_command(arguments)
-        && ["add", "create"].contains(&action.as_str())
-    {
-        paths.extend(operands_without_values(rest, "Bb").iter().take(1).map(|path| path.as_str()));
+    match git_data_loss::split_command(arguments) {
+        Some(("bundle", [action, rest @ ..])) if action == "create" => {
+            paths.extend(targets(rest).take(1).map(String::as_str));
+        }
+        Some(("worktree", [action, rest @ ..])) => paths.extend(find_worktree(action, rest)),
+        Some(_) | None => {}
     }
     if let Some(("config", rest)) = git_data_loss::split_command(arguments)
         && !reads_config(rest)
@@ -245,6 +250,20 @@ fn list_written_by_git(arguments: &[String]) -> Vec<String> {
     }
     let resolved = paths.iter().filter(|path| !path.starts_with('/')).map(|path| format!("{dir}{path}"));
     paths.iter().map(|path| (*path).to_owned()).chain(resolved).collect()
+}
+
+/// Returns the directory that `git worktree` creates.
+fn find_worktree<'a>(action: &str, arguments: &'a [String]) -> Option<&'a str> {
+    let is_value = |at: &usize| at.checked_sub(1).is_some_and(|at| is_option(&arguments[at], "--reason"));
+    let words: Vec<&String> =
+        (0..arguments.len()).filter(|at| !is_value(at)).map(|at| &arguments[at]).collect();
+    let operands = operands_without_values(words, "Bb");
+    let at = match action {
+        "add" => 0,
+        "move" => 1,
+        _ => return None,
+    };
+    operands.get(at).map(|path| path.as_str())
 }
 
 /// Lists the files that the scripts of awk write: `print > "FILE"`, `print >> "FILE"`.
