@@ -416,7 +416,7 @@ fn may_contain<'n>(dir: &[String], mut path: impl Iterator<Item = &'n str>) -> b
 }
 
 /// Checks whether a shell may replace a pattern with a name of a file. Case is ignored. A wildcard matches no
-/// dot at the beginning of a name; after a `[`, any name may match.
+/// dot at the beginning of a name; after a `[` that is closed, any name may match.
 #[must_use]
 pub fn name_may_match(pattern: &[u8], name: &[u8]) -> bool {
     if name.starts_with(b".") && !pattern.starts_with(b".") {
@@ -427,7 +427,7 @@ pub fn name_may_match(pattern: &[u8], name: &[u8]) -> bool {
     let mut star = None;
     while in_name < name.len() {
         match (pattern.get(in_pattern), star) {
-            (Some(b'['), _) => return true,
+            (Some(b'['), _) if is_closed(&pattern[in_pattern..]) => return true,
             (Some(b'*'), _) => {
                 star = Some((in_pattern, in_name));
                 in_pattern += 1;
@@ -445,6 +445,11 @@ pub fn name_may_match(pattern: &[u8], name: &[u8]) -> bool {
         }
     }
     pattern[in_pattern..].iter().all(|c| b"*[".contains(c))
+}
+
+/// Returns true if the `[` at the beginning of a pattern starts a set of characters, which isn't empty: `[]` is text.
+fn is_closed(pattern: &[u8]) -> bool {
+    pattern.iter().skip(2).any(|c| *c == b']')
 }
 
 fn begins_with(path: &Path, dir: &str) -> bool {

@@ -14,6 +14,7 @@ mod download;
 mod embedded;
 mod fd;
 mod find;
+mod found_credentials;
 mod git_data_loss;
 mod git_exec;
 mod kind;
@@ -90,7 +91,7 @@ fn judge_segments(
         let enter = |from: PathBuf, dir: &str| CommandContext { current: &from, ..context }.enter(dir);
         let command_dir = list_entered_dirs(&segment.words).into_iter().fold(current.clone(), enter);
         let context = CommandContext { current: &command_dir, ..context };
-        let passes_on = find::passes_on_credentials(segment, segments, context)
+        let passes_on = found_credentials::passes_on_credentials(segment, segments, context)
             .then(|| Risk::new(RiskKind::ReadsCredentials, outside::READS_CREDENTIALS));
         let of_input = find::add_unknown_operand(segment, &segments[..at])
             .and_then(|words| judge_changes(&words, context, depth));

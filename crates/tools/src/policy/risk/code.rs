@@ -12,7 +12,10 @@ const MAX_LITERALS: usize = 64;
 
 /// Returns true if code names a credential file.
 pub(super) fn names_credential(literals: &[Literal<'_>], context: CommandContext<'_>) -> bool {
-    literals.iter().any(|literal| context.with_quotes().names_credential(literal.text))
+    literals.iter().any(|literal| match literal.is_glob {
+        true => context.names_credential(literal.text),
+        false => context.with_quotes().names_credential(literal.text),
+    })
 }
 
 /// Finds a protected path that code names and may write to.
@@ -48,6 +51,8 @@ pub(super) struct Literal<'a> {
     text: &'a str,
     /// True if there is only a comma between this literal and the previous one.
     continues_list: bool,
+    /// True if it is the argument of a function that replaces wildcards with the names of files.
+    is_glob: bool,
 }
 
 /// Lists the string literals of code in any common language: quoted text on one line.
@@ -58,7 +63,7 @@ pub(super) fn list_literals(code: &str) -> Vec<Literal<'_>> {
         match find_end(text, quote) {
             Some(end) => {
                 let continues_list = !literals.is_empty() && before.trim() == ",";
-                literals.push(Literal { text: &text[..end], continues_list });
+                literals.push(Literal { text: &text[..end], continues_list, is_glob: calls_glob(before) });
                 rest = &text[end + 1..];
             }
             // An apostrophe in a comment.
@@ -69,6 +74,13 @@ pub(super) fn list_literals(code: &str) -> Vec<Literal<'_>> {
         }
     }
     literals
+}
+
+/// Returns true if code ends in a call like `glob.glob(`, `rglob(r` or `globSync([`.
+fn calls_glob(code: &str) -> bool {
+    let Some((callee, between)) = code.rsplit_once('(') else { return false };
+    let function = callee.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default();
+    between.len() <= 2 && function.to_ascii_lowercase().contains("glob")
 }
 
 /// Returns the index of the quote that ends a literal.
@@ -148,5 +160,18 @@ mod tests {
         ] {
             assert_eq!(risk_in_work(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn code_that_expands_pattern_for_keys_asks() {
+        for line in [
+            "python3 -c \"print(open(glob.glob('.e*')[0]).read())\"",
+            "python3 -c 'list(Path(\".\").rglob(\".e*\"))'",
+            "node -e 'fs.globSync(\".e*\")'",
+            "ruby -e 'puts Dir.glob(\".e*\").map { File.read(_1) }'",
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(outside::READS_CREDENTIALS), "{line}");
+        }
+        assert_eq!(risk_in_work("python3 -c 'glob.glob(\"*.py\")'"), None);
     }
 }

@@ -1,13 +1,27 @@
 //! Judges `find`: the files that it deletes and the commands that it runs.
 
 use super::super::shell::{self, SUBSTITUTION, Segment};
-use super::arguments::{SHELLS, base_name, is_command_flag, is_recursive, line_of_shell, program, targets};
+use super::arguments::{SHELLS, base_name, is_command_flag, is_recursive, line_of_shell, program};
 use super::command_context::CommandContext;
 use super::kind::{Risk, RiskKind};
-use super::outside::{NAMING, UNREAD};
 
 /// Actions followed by a command, up to `;` or `+`.
 const RUNNERS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
+
+/// Expressions of `find` with a pattern for the names of files, or with one file.
+const PATTERNS: &[&str] = &[
+    "-ilname",
+    "-iname",
+    "-ipath",
+    "-iregex",
+    "-iwholename",
+    "-lname",
+    "-name",
+    "-path",
+    "-regex",
+    "-samefile",
+    "-wholename",
+];
 
 /// Expressions of `find` that don't restrict the files by their properties, and those whose value is the next
 /// word.
@@ -61,35 +75,33 @@ pub(super) fn list_run_commands(arguments: &[String]) -> Vec<&[String]> {
     runs
 }
 
+/// Returns the arguments before the first command.
+pub(super) fn before_runner(arguments: &[String]) -> &[String] {
+    let end = arguments.iter().position(|word| is_runner(word)).unwrap_or(arguments.len());
+    &arguments[..end]
+}
+
 fn is_runner(word: &str) -> bool {
     RUNNERS.contains(&word)
 }
 
-/// Returns true if a `find` searches directories with credential files or an `ls` lists some, and another command gets
-/// their names: by an action, in a substitution, or from an `xargs` in the same statement.
-pub(super) fn passes_on_credentials(
-    segment: &Segment,
-    segments: &[Segment],
-    context: CommandContext<'_>,
-) -> bool {
-    let (name, arguments) = program(&segment.words);
-    let is_listed = match name {
-        "find" => list_searched(arguments).into_iter().any(|path| context.holds_credentials(path)),
-        "ls" => targets(arguments).any(|path| context.names_credential(path)),
-        _ => return false,
+/// Lists the patterns of a `find` for the files that it selects, regular expressions without their escapes.
+pub(super) fn list_patterns(arguments: &[String]) -> Vec<String> {
+    let pairs = arguments.windows(2).enumerate().filter(|(_, pair)| PATTERNS.contains(&pair[0].as_str()));
+    let selected = pairs.filter(|(at, _)| {
+        let is_negated = at.checked_sub(1).is_some_and(|at| ["!", "-not"].contains(&arguments[at].as_str()));
+        let next = arguments[at + 2..].iter().find(|word| *word != ")");
+        !is_negated && next.is_none_or(|word| word != "-prune")
+    });
+    let plain = |pair: &[String]| match pair[0].ends_with("regex") {
+        true => pair[1].replace(['\\', '^', '$', '[', ']'], "").replace(".*", "*"),
+        false => pair[1].clone(),
     };
-    let takes_names = |other: &Segment| {
-        let is_xargs = other.words.iter().any(|word| base_name(word) == "xargs");
-        let name = program(&other.words).0;
-        let reads = !name.is_empty() && !NAMING.contains(&name) && !UNREAD.contains(&name);
-        is_xargs || (reads && other.words.iter().any(|word| word.contains(SUBSTITUTION)))
-    };
-    let mut same_statement = segments.iter().filter(|other| other.statement == segment.statement);
-    is_listed && (arguments.iter().any(|word| is_runner(word)) || same_statement.any(takes_names))
+    selected.map(|(_, pair)| plain(pair)).collect()
 }
 
 /// Lists the directories that `find` searches.
-fn list_searched(arguments: &[String]) -> Vec<&str> {
+pub(super) fn list_searched(arguments: &[String]) -> Vec<&str> {
     let mut paths = arguments.iter().map(String::as_str).peekable();
     while let Some(option) =
         paths.next_if(|word| ["-H", "-L", "-P", "-D"].contains(word) || word.starts_with("-O"))

@@ -8,9 +8,8 @@ use tiller_core::protected_path::{is_environment_file, normalize};
 use super::super::shell::Segment;
 use super::arguments::{HARMLESS_DEVICES, has_flag, program, targets};
 use super::command_context::{CommandContext, list_paths, strip_current};
-use super::git_data_loss;
 use super::variables::{EXPANSIONS, TEMPORARY, expand};
-use super::writes;
+use super::{fd, find, git_data_loss, writes};
 
 /// The reason for a command that reads credential files.
 pub(in crate::policy) const READS_CREDENTIALS: &str = "reads keys or passwords";
@@ -69,11 +68,32 @@ pub(super) fn reads_credentials(segment: &Segment, context: CommandContext<'_>) 
 }
 
 /// Programs that don't read the files named by their operands.
-pub(super) const UNREAD: &[&str] =
-    &["chgrp", "chmod", "chown", "echo", "find", "mkdir", "printf", "rm", "rmdir", "touch", "unlink"];
+pub(super) const UNREAD: &[&str] = &[
+    "chgrp", "chmod", "chown", "echo", "fd", "fdfind", "find", "mkdir", "printf", "rm", "rmdir", "touch",
+    "unlink",
+];
 
 /// Subcommands of git that at most show the names of files.
 const UNREAD_BY_GIT: &[&str] = &["add", "check-ignore", "ls-files", "mv", "rm", "status", "update-index"];
+
+/// Long options of grep and rg whose value is the next word.
+const SEARCH_OPTIONS: &[&str] = &[
+    "after-context",
+    "before-context",
+    "color",
+    "context",
+    "file",
+    "glob",
+    "iglob",
+    "max-columns",
+    "max-count",
+    "max-depth",
+    "regexp",
+    "replace",
+    "sort",
+    "type",
+    "type-not",
+];
 
 /// Lists the words of a command that may name a file without reading it: destinations, patterns, and files
 /// for the environment of a program. Only environment files are distinguished; writes to other credential
@@ -83,13 +103,51 @@ fn list_named<'a>(name: &str, arguments: &'a [String]) -> Vec<&'a String> {
     let by_git = || git_data_loss::split_command(arguments).is_some_and(|it| UNREAD_BY_GIT.contains(&it.0));
     let loaded = arguments.windows(2).filter(|pair| pair[0] == "--env-file").map(|pair| &pair[1]);
     let own: Vec<&String> = match name {
+        "fd" | "fdfind" => targets(fd::before_runner(arguments)).collect(),
+        "find" => targets(find::before_runner(arguments)).collect(),
         _ if UNREAD.contains(&name) => operands().collect(),
         "git" if by_git() => operands().collect(),
-        "egrep" | "fgrep" | "grep" | "rg" => operands().take(1).collect(),
+        "egrep" | "fgrep" | "grep" | "rg" => list_search_patterns(name, arguments),
+        "git" => git_data_loss::split_command(arguments)
+            .filter(|(command, _)| *command == "grep")
+            .map_or_else(Vec::new, |(_, rest)| list_search_patterns(name, rest)),
+        // A filter with a wildcard may become several names.
+        "jq" | "yq" if !has_flag(arguments, 'f', "from-file") => {
+            operands().take(1).filter(|filter| !filter.contains(['*', '?', '['])).collect()
+        }
         "cp" | "install" | "ln" | "mv" | "rsync" | "scp" => operands().last().into_iter().collect(),
         _ => Vec::new(),
     };
     own.into_iter().chain(loaded).collect()
+}
+
+/// Lists the patterns of a program that searches files: the values of `-e`, or else the first operand.
+fn list_search_patterns<'a>(name: &str, arguments: &'a [String]) -> Vec<&'a String> {
+    let with_values = if name == "rg" { "ABCEMTdefgjmrt" } else { "ABCDdefm" };
+    let (mut patterns, mut operands, mut has_patterns) = (Vec::new(), Vec::new(), false);
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        let letter = match word.strip_prefix("--") {
+            Some(long) => {
+                has_patterns |= ["regexp", "file", "files"].contains(&long.split('=').next().unwrap_or(long));
+                let is_value = !long.is_empty() && SEARCH_OPTIONS.contains(&long);
+                is_value.then_some(if long == "regexp" { 'e' } else { ' ' })
+            }
+            None if word.starts_with('-') => {
+                let valued = word.char_indices().find(|(_, c)| with_values.contains(*c));
+                has_patterns |= valued.is_some_and(|(_, letter)| ['e', 'f'].contains(&letter));
+                valued.filter(|(at, _)| at + 1 == word.len()).map(|(_, letter)| letter)
+            }
+            None => {
+                operands.push(word);
+                None
+            }
+        };
+        if let Some(letter) = letter {
+            patterns.extend(words.next().filter(|_| letter == 'e'));
+        }
+    }
+    if has_patterns { patterns } else { operands.into_iter().take(1).collect() }
 }
 
 /// Finds a path outside the writable directories among those that a program writes.
@@ -296,6 +354,40 @@ mod tests {
             "python3 -c 'import re; re.sub(\".*\",\"\",\"x\")'",
             "node -e \"console.log('x'.replace(/.*/,''))\"",
             "node <<E\n'x'.match('.*')\nE",
+        ] {
+            assert_eq!(risk_in_work(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn outside_file_of_search_asks_but_not_its_pattern() {
+        for line in [
+            "grep -e KEY .env",
+            "grep -eKEY .env",
+            "grep --regexp=KEY .env",
+            "grep -f .env x",
+            "rg -g '.env*' KEY",
+            "rg --glob .env KEY",
+            "git grep KEY .env",
+            "git grep -e KEY -- .env",
+            "jq -R . .env",
+            "jq -f .env x",
+            "jq .[e]nv x",
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(READS_CREDENTIALS), "{line}");
+        }
+        for line in [
+            "jq .[] x.json",
+            "jq -r .[].name x.json",
+            "jq .env x.json",
+            "git grep '.env'",
+            "git grep -n -e .env -- src",
+            "grep -rn 'process.env' src",
+            "grep -rn '\\.env' src",
+            "grep -rn \"process.env.\" src | head",
+            "grep -A 3 .env .gitignore",
+            "grep -e .env -e x .gitignore",
+            "rg -t js '.env' src",
         ] {
             assert_eq!(risk_in_work(line), None, "{line}");
         }

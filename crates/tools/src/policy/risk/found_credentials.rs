@@ -1,0 +1,114 @@
+//! Recognizes credential files that a command finds and another one reads: `find . -name .env | xargs cat`.
+
+use super::super::shell::{SUBSTITUTION, Segment};
+use super::arguments::{base_name, is_assignment, program, targets};
+use super::command_context::CommandContext;
+use super::outside::{NAMING, UNREAD};
+use super::{fd, find};
+
+/// Returns true if a `find`, `fd` or `ls` lists credential files, or searches directories that contain some, and another
+/// command gets their names to read the files: by an action, in a substitution, or from its input in the same statement.
+pub(super) fn passes_on_credentials(
+    segment: &Segment,
+    segments: &[Segment],
+    context: CommandContext<'_>,
+) -> bool {
+    let (name, arguments) = program(&segment.words);
+    let holds = |paths: Vec<&str>| paths.into_iter().any(|path| context.holds_credentials(path));
+    let is_searched = match name {
+        "fd" | "fdfind" => holds(fd::list_searched(arguments)),
+        "find" => holds(find::list_searched(arguments)),
+        "ls" => targets(arguments).any(|path| context.names_credential(path)),
+        _ => return false,
+    };
+    let is_named = || names_credential(name, arguments, context);
+    if !is_searched && !is_named() {
+        return false;
+    }
+    let runs_reader = match name {
+        "fd" | "fdfind" => fd::list_run_commands(arguments).iter().any(|words| is_reader(words)),
+        _ => find::list_run_commands(arguments).into_iter().any(is_reader),
+    };
+    let takes_names = |other: &Segment| {
+        let has_substitution = other.words.iter().any(|word| word.contains(SUBSTITUTION));
+        let assigns = other.words.iter().any(|word| is_assignment(word) && word.contains(SUBSTITUTION));
+        let from_input = takes_input_words(other);
+        (is_reader(&other.words) && (from_input || has_substitution)) || (assigns && is_named())
+    };
+    let mut same_statement = segments.iter().filter(|other| other.statement == segment.statement);
+    runs_reader || same_statement.any(takes_names)
+}
+
+/// Returns true if a command takes words from its input: for another command, or into a variable.
+fn takes_input_words(segment: &Segment) -> bool {
+    let runs_each = segment.words.iter().any(|word| ["parallel", "xargs"].contains(&base_name(word)));
+    runs_each || ["mapfile", "read", "readarray"].contains(&program(&segment.words).0)
+}
+
+/// Returns true for a program that may read the files named by its operands.
+fn is_reader(words: &[String]) -> bool {
+    let name = program(words).0;
+    !name.is_empty() && !NAMING.contains(&name) && !UNREAD.contains(&name)
+}
+
+/// Returns true if the patterns of a `find` or `fd` select environment files or other credential files.
+fn names_credential(name: &str, arguments: &[String], context: CommandContext<'_>) -> bool {
+    let patterns = match name {
+        "fd" | "fdfind" => fd::list_patterns(arguments),
+        "find" => find::list_patterns(arguments),
+        _ => Vec::new(),
+    };
+    patterns.iter().any(|pattern| {
+        // A leading `*` also matches a dot, unlike in a shell.
+        let rest = pattern.trim_start_matches('*');
+        let names_environment = rest.len() < pattern.len() && rest.to_ascii_lowercase().starts_with("env");
+        context.names_credential(pattern)
+            || (names_environment && context.names_credential(&format!(".{rest}")))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::outside::READS_CREDENTIALS;
+    use super::super::risk_in_work;
+
+    #[test]
+    fn found_credentials_that_are_read_ask() {
+        for line in [
+            "find . -name '.env*' -exec cat {} +",
+            "find . -iname .ENV -exec sh -c 'cat \"$1\"' _ {} \\;",
+            "find . -name '.e*' -print0 | xargs -0 cat",
+            "find . -name '*env' | parallel cat",
+            "find . -path './*/.env' -exec grep KEY {} +",
+            "find . -regex '.*/\\.env' -exec cat {} +",
+            "find . -samefile .env -exec cat {} +",
+            "find . -not -name x -name .env -exec cat {} +",
+            "find . -name '.env*' | while read -r f; do cat \"$f\"; done",
+            "cat $(find . -name .env)",
+            "F=$(find . -name .env); cat $F",
+            "for f in $(find . -name '.env*'); do cat $f; done",
+            "while read -r f; do cat \"$f\"; done < <(find . -name .env)",
+            "fd -H '^\\.env' -x cat",
+            "fd -H .env -X grep KEY",
+            "fd -HI .env | xargs cat",
+            "fd id_rsa ~ -x cat",
+            "find . -exec cat .env {} +",
+            "fd x -x cat .env",
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(READS_CREDENTIALS), "{line}");
+        }
+        for line in [
+            "find . -name .env",
+            "find . -name '.env*' -exec ls -l {} +",
+            "find . -name '*.rs' -not -name '.env*' -exec cat {} +",
+            "find . ! -name '.*' -exec wc -l {} +",
+            "find . -path '*/.*' -prune -o -type f -exec grep -n x {} +",
+            "find . -name '*.*' | xargs grep -n x",
+            "find . -name .env; cat x",
+            "fd -H .env",
+            "fd -H .env -x ls -l",
+        ] {
+            assert_eq!(risk_in_work(line), None, "{line}");
+        }
+    }
+}
