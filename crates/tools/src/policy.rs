@@ -11,6 +11,7 @@ use serde_json::Value;
 use tiller_core::protected_path::{ProtectedPaths, Protection};
 use tiller_core::tool_spec::{Access, ToolSpec, TouchedPaths};
 
+mod allowing_rules;
 mod command_rules;
 mod configured_rule;
 mod explanation;
@@ -25,6 +26,7 @@ mod rule;
 mod run_command;
 mod shell;
 
+pub use allowing_rules::AllowingRules;
 pub use configured_rule::{ConfiguredRule, ConfiguredRules, RuleDecision, RuleSource, write_proposed};
 pub use explanation::ExplainedCommand;
 pub use git_config::is_harmless as is_harmless_git_config;
@@ -33,7 +35,7 @@ pub use pattern::{CommandPattern, CoveredCommand};
 pub use rule::{DirAccess, PermissionRule, SessionRules};
 pub use tiller_core::setting::ApprovalMode;
 
-use command_rules::CommandRules;
+use command_rules::{CommandRules, CoveringRules};
 pub use reading::{ReadPath, RepositoryState};
 use risk::{CommandContext, Risk, RiskKind};
 
@@ -94,8 +96,8 @@ pub enum PolicyVerdict {
 pub enum AllowReason {
     /// A rule of the session covers the call.
     Rule(PermissionRule),
-    /// A settings rule allows the call.
-    Setting(Box<ConfiguredRule>),
+    /// Settings rules allow the call.
+    Setting(AllowingRules),
     /// `--yes`.
     Yes,
 }
@@ -106,6 +108,11 @@ impl PolicyVerdict {
     pub fn denied_by(rule: &ConfiguredRule) -> Self {
         let reason = format!("{DENIED_BY_RULE} ({rule}, in {})", rule.source());
         Self::Deny { reason, rule: Some(rule.to_string()) }
+    }
+
+    /// Returns the grant by settings rules.
+    fn allowed_by<'a>(rules: impl IntoIterator<Item = &'a ConfiguredRule>) -> Self {
+        Self::Granted(AllowReason::Setting(rules.into_iter().collect()))
     }
 
     /// Returns the denial by the mode.
@@ -165,18 +172,17 @@ impl Policy {
         if let Some(rule) = rule.filter(|rule| rule.decision() == RuleDecision::Deny) {
             return PolicyVerdict::denied_by(rule);
         }
-        let verdict = match (rule, self.judge_by_mode(spec, arguments, rules)) {
-            (Some(rule), PolicyVerdict::Allow) if rule.decision() == RuleDecision::Ask => {
+        match (rule, self.judge_by_mode(spec, arguments, rules)) {
+            // Another rule may allow a dangerous command of the same line.
+            (Some(rule), PolicyVerdict::Allow | PolicyVerdict::Granted(AllowReason::Setting(_)))
+                if rule.decision() == RuleDecision::Ask =>
+            {
                 self.ask_for_rule(rule, spec, arguments, rules)
             }
             (Some(rule), verdict) if rule.decision() == RuleDecision::Allow => {
                 self.apply_allow(rule, spec, arguments, verdict)
             }
             (_, verdict) => verdict,
-        };
-        match self.find_covering(spec, arguments).filter(|_| verdict == PolicyVerdict::Allow) {
-            Some(rule) => PolicyVerdict::Granted(AllowReason::Setting(Box::new(rule))),
-            None => verdict,
         }
     }
 
@@ -253,7 +259,7 @@ impl Policy {
         arguments: &Value,
         verdict: PolicyVerdict,
     ) -> PolicyVerdict {
-        let granted = || PolicyVerdict::Granted(AllowReason::Setting(Box::new(rule.clone())));
+        let granted = || PolicyVerdict::allowed_by([rule]);
         let access = spec.traits.access_with(arguments);
         let is_command = access == Access::Executes && arguments.get("command").is_some();
         let path =
@@ -279,17 +285,6 @@ impl Policy {
             | PolicyVerdict::DenyUnlessReading { .. }
             | PolicyVerdict::Deny { .. } => verdict,
         }
-    }
-
-    /// Finds the settings rule without which a command would be too risky to run.
-    fn find_covering(&self, spec: &ToolSpec, arguments: &Value) -> Option<ConfiguredRule> {
-        let line = arguments.get("command").and_then(Value::as_str);
-        let line = line.filter(|_| spec.traits.access == Access::Executes)?;
-        let rules = CommandRules::new(&self.rules, &spec.name);
-        let segments = shell::segments(line);
-        let mut covering = segments.iter().filter_map(|segment| rules.find(&segment.words));
-        let rule = covering.find(|rule| rule.decision() == RuleDecision::Allow)?;
-        risk::find_risk(line, self.context()).is_some().then(|| rule.clone())
     }
 
     /// Returns true for a path that is protected, or is or contains a file with keys or passwords.
@@ -427,8 +422,9 @@ impl Policy {
     fn judge_execution(&self, spec: &ToolSpec, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
         let tool = &*spec.name;
         let command = arguments.get("command").and_then(Value::as_str);
+        let covering = CoveringRules::default();
         let configured = CommandRules::new(&self.rules, tool);
-        let context = self.context().with_rules(configured);
+        let context = self.context().with_rules(configured.recording(&covering));
         let named = command.is_none().then(|| self.find_named_risk(arguments)).flatten();
         let risk = command.and_then(|line| risk::find_risk(line, context));
         let risk = risk.or_else(|| named.as_ref().map(|(_, risk)| risk.clone()));
@@ -439,13 +435,18 @@ impl Policy {
             return self.judge_unsandboxed(tool, arguments, rules);
         }
         let is_contained = spec.traits.uses_sandbox && self.contains_commands();
+        let covering = covering.into_inner();
         if risk.is_none() && (self.mode == ApprovalMode::Auto || is_contained) {
-            return PolicyVerdict::Allow;
+            return if covering.is_empty() {
+                PolicyVerdict::Allow
+            } else {
+                PolicyVerdict::allowed_by(&covering)
+            };
         }
-        let allowed = command.and_then(|line| line_rules::find_rule(configured, line));
-        let allowed = allowed.filter(|rule| risk.is_none() && rule.decision() == RuleDecision::Allow);
-        if let Some(rule) = allowed {
-            return PolicyVerdict::Granted(AllowReason::Setting(Box::new(rule.clone())));
+        let allowing = command.filter(|_| risk.is_none());
+        let allowing = allowing.map(|line| line_rules::list_allowing(configured, line)).unwrap_or_default();
+        if !allowing.is_empty() {
+            return PolicyVerdict::allowed_by(allowing.into_iter().chain(&covering));
         }
         let pattern =
             command.filter(|_| risk.is_none()).and_then(|line| CommandPattern::find(line, self.context()));

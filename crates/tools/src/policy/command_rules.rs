@@ -1,18 +1,30 @@
 //! The settings rules for the commands of a tool.
 
+use std::cell::RefCell;
+
 use super::configured_rule::{ConfiguredRule, ConfiguredRules, RuleDecision};
 use super::risk::RiskKind;
 use super::run_command::RunCommand;
+
+/// The rules that have covered a risk, in the order of their use.
+pub(super) type CoveringRules = RefCell<Vec<ConfiguredRule>>;
 
 /// The rules for the commands of one tool.
 #[derive(Clone, Copy, Default)]
 pub(super) struct CommandRules<'a> {
     rules: Option<(&'a ConfiguredRules, &'a str)>,
+    /// Receives the rules that cover a risk.
+    covering: Option<&'a CoveringRules>,
 }
 
 impl<'a> CommandRules<'a> {
     pub(super) const fn new(rules: &'a ConfiguredRules, tool: &'a str) -> Self {
-        Self { rules: Some((rules, tool)) }
+        Self { rules: Some((rules, tool)), covering: None }
+    }
+
+    /// Records the rules that cover a risk.
+    pub(super) const fn recording(self, covering: &'a CoveringRules) -> Self {
+        Self { covering: Some(covering), ..self }
     }
 
     /// Finds the rule that decides on a command.
@@ -24,16 +36,19 @@ impl<'a> CommandRules<'a> {
     /// Returns true if a rule allows a command although it is risky: for a dangerous command the rule must
     /// name the program and another word, for other risks it must spell out the whole command.
     pub(super) fn cover_risk(self, words: &[String], kind: RiskKind) -> bool {
-        self.find(words).is_some_and(|rule| {
-            let is_named = match kind {
-                RiskKind::Dangerous => rule.names_second_word(),
-                RiskKind::Destroys
-                | RiskKind::WritesProtected
-                | RiskKind::ReadsCredentials
-                | RiskKind::WritesOutside => rule.is_exact(),
-            };
-            rule.decision() == RuleDecision::Allow && is_named
-        })
+        let Some(rule) = self.find(words) else { return false };
+        let is_named = match kind {
+            RiskKind::Dangerous => rule.names_second_word(),
+            RiskKind::Destroys
+            | RiskKind::WritesProtected
+            | RiskKind::ReadsCredentials
+            | RiskKind::WritesOutside => rule.is_exact(),
+        };
+        let covers = rule.decision() == RuleDecision::Allow && is_named;
+        if let Some(covering) = self.covering.filter(|_| covers) {
+            covering.borrow_mut().push(rule.clone());
+        }
+        covers
     }
 
     /// Finds the strictest rule that decides on commands; an allowing rule counts only for commands that need

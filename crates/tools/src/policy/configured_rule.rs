@@ -453,7 +453,8 @@ mod tests {
         for (line, expected) in [
             ("cargo test -q", "rule allow bash `cargo test*`"),
             ("cd sub && cargo test 2>&1 | tail -5", "rule allow bash `cargo test*`"),
-            ("make && cargo test > log.txt", "rule allow bash `make`"),
+            ("make && cargo test > log.txt", "rule allow bash `make`, allow bash `cargo test*`"),
+            ("cargo test -q; cargo test", "rule allow bash `cargo test*`"),
             ("cargo test && ./x", "asks"),
             ("cargo test | tee /etc/x", "asks"),
             ("cargo test > ../x", "asks"),
@@ -485,13 +486,21 @@ mod tests {
 
     #[test]
     fn rule_decides_on_risky_command_in_the_sandbox_and_in_auto() {
-        let allowed = [("bash", "git push origin *", "allow"), ("bash", "cargo test*", "allow")];
+        let allowed = [
+            ("bash", "cargo test*", "allow"),
+            ("bash", "git push origin *", "allow"),
+            ("bash", "git reset --hard*", "allow"),
+        ];
         for mode in [ApprovalMode::Ask, ApprovalMode::Auto] {
             let sandbox = SandboxStrength::WritesAndTcp;
             let policy = Policy { sandbox, ..policy(mode, rules(&allowed)) };
             let push = "rule allow bash `git push origin *`";
             assert_eq!(bash(&policy, "git push origin main"), push, "{mode:?}");
+            assert_eq!(bash(&policy, "cargo test && git push origin main"), push, "{mode:?}");
+            assert_eq!(bash(&policy, "sh -c 'git push origin main'"), push, "{mode:?}");
             assert_eq!(bash(&policy, "cargo test"), "runs", "{mode:?}");
+            let both = format!("{push}, allow bash `git reset --hard*`");
+            assert_eq!(bash(&policy, "git push origin main; git reset --hard"), both, "{mode:?}");
             let asks = [("bash", "git push origin *", "allow"), ("bash", "ls*", "ask")];
             let policy = Policy { rules: rules(&asks), ..policy };
             assert_eq!(bash(&policy, "git push origin main && ls"), "asks", "{mode:?}");

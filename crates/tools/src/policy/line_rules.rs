@@ -34,6 +34,18 @@ pub(super) fn find_rule<'a>(rules: CommandRules<'a>, line: &str) -> Option<&'a C
     strictest.filter(|_| segments.iter().all(is_covered))
 }
 
+/// Lists the rules that together allow a line; none if they don't allow it.
+pub(super) fn list_allowing<'a>(rules: CommandRules<'a>, line: &str) -> Vec<&'a ConfiguredRule> {
+    let strictest = find_rule(rules, line).filter(|rule| rule.decision() == RuleDecision::Allow);
+    let Some(strictest) = strictest else { return Vec::new() };
+    let segments = shell::segments(line);
+    let ruled = segments.iter().filter(|segment| !is_harmless_filter(segment));
+    let commands = ruled.flat_map(|segment| risk::list_run_commands(&segment.words));
+    let needed = commands.filter(|command| command.needs_allow);
+    let needed: Vec<&ConfiguredRule> = needed.filter_map(|command| rules.find(&command.words)).collect();
+    if needed.is_empty() { vec![strictest] } else { needed }
+}
+
 /// Returns true if an allowed line may use TCP, for which the rule of each of its commands must allow it.
 /// Commands that only print or filter need no such rule.
 pub(super) fn allow_tcp(rules: CommandRules<'_>, line: &str) -> bool {
