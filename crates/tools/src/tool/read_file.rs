@@ -1,6 +1,7 @@
 //! `read_file`: reads a text file, or a part of it, an image or a PDF file.
 
 use std::borrow::Cow;
+use std::num::NonZeroUsize;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -33,12 +34,10 @@ pub(super) struct Arguments {
     path: String,
     /// First line to show, counted from 1. Default: 1.
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    offset: Option<usize>,
+    offset: Option<NonZeroUsize>,
     /// Maximum lines to show. Default: as many as fit.
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    limit: Option<usize>,
+    limit: Option<NonZeroUsize>,
 }
 
 impl From<&ToolEnvironment> for ReadFile {
@@ -64,16 +63,6 @@ impl TypedTool for ReadFile {
             "Shows a text file, an image (png, jpeg, gif, webp) or a PDF file. At most {max_lines} lines or {max_chars} \
              characters per call; use offset to continue in a long file."
         )
-    }
-
-    fn check(&self, arguments: &Arguments) -> Result<(), String> {
-        if arguments.offset == Some(0) {
-            return Err("argument `offset`: lines are counted from 1".into());
-        }
-        if arguments.limit == Some(0) {
-            return Err("argument `limit`: at least 1 line".into());
-        }
-        Ok(())
     }
 
     async fn run(&self, arguments: Arguments, _progress: ToolProgress) -> ToolOutput {
@@ -121,7 +110,7 @@ fn show(
     arguments: &Arguments,
 ) -> Result<ToolOutput, String> {
     let total = text.lines().count();
-    let first = arguments.offset.unwrap_or(1);
+    let first = arguments.offset.map_or(1, NonZeroUsize::get);
     if total == 0 {
         return Ok(ToolOutput {
             details: Some(json!({ "lines": 0 })),
@@ -134,7 +123,7 @@ fn show(
             counted(total, "line", "lines")
         ));
     }
-    let part = lines_of(text, first, arguments.limit);
+    let part = lines_of(text, first, arguments.limit.map(NonZeroUsize::get));
     let head = limits.head(part);
     let mut output = ToolOutput::text(head.text);
     output.details = Some(json!({ "lines": head.lines }));

@@ -58,6 +58,7 @@ fn name_json_types(message: &str) -> String {
     let Some((found, expected)) = message.split_once(", expected ") else { return message.to_owned() };
     let plain = match expected {
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, at least 0",
+        "a nonzero u64" | "a nonzero usize" => "a whole number, at least 1",
         "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
         "f32" | "f64" => "a number",
         "a sequence" => "a list",

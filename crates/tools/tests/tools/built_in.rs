@@ -227,12 +227,23 @@ fn schema_of_each_tool_is_plain_closed_object() {
 }
 
 #[test]
+fn check_line_before_the_first_names_the_first() {
+    let bench = Bench::new();
+    for offset in [0, -1] {
+        let expected = format!(
+            "argument `offset`: invalid value: integer `{offset}`, expected a whole number, at least 1"
+        );
+        let arguments = json!({"path": "a", "offset": offset});
+        assert_eq!(bench.check("read_file", arguments), expected);
+    }
+}
+
+#[test]
 fn check_invalid_argument_is_named() {
     let bench = Bench::new();
     for (tool, arguments, expected) in [
         ("read_file", json!({}), "missing argument `path`"),
         ("read_file", json!({"path": 3}), "argument `path`: invalid type"),
-        ("read_file", json!({"path": "a", "offset": 0}), "argument `offset`: lines are counted from 1"),
         ("read_file", json!({"path": "a", "limit": "x"}), "argument `limit`: invalid type"),
         ("read_file", json!({"path": "a", "lines": 3}), "unknown argument `lines`"),
         ("write_file", json!({"path": "a"}), "missing argument `content`"),
