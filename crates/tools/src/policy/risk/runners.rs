@@ -136,6 +136,15 @@ impl Usage {
         Self { name, operands, flags, values }
     }
 
+    /// Returns true if an option is joined with its value, which is never a command.
+    fn is_joined_value(&self, option: &str) -> bool {
+        let mut values = self.values.split(' ');
+        match option.split_once('=').filter(|_| option.starts_with("--")) {
+            Some((name, _)) => values.any(|known| known == name),
+            None => matches!(self.word_after(option), WordAfter::Operand),
+        }
+    }
+
     /// Returns the meaning of the word after an option.
     fn word_after(&self, option: &str) -> WordAfter {
         let has = |options: &str, option: &str| options.split(' ').any(|known| known == option);
@@ -176,6 +185,7 @@ const PLAIN_USAGE: Usage = Usage::new("", 0, "", "");
 
 /// The usage of runners that have own operands, or options that are common before a command (`--help` of each, 2026).
 const USAGES: &[Usage] = &[
+    Usage::new("apptainer exec", 1, "", ""),
     Usage::new("aws-vault exec", 1, "", "-d --duration"),
     Usage::new("bun x", 0, "--bun", "-p --package"),
     Usage::new("bunx", 0, "--bun", "-p --package"),
@@ -246,6 +256,7 @@ const USAGES: &[Usage] = &[
         "-A -c -C -d -D -f -F -i -k -n -q -r -t -T -v -w -x -y -z -Z",
         "-a -b -e -E -I -o -O -p -P -s -S -u -U -X",
     ),
+    Usage::new("singularity exec", 1, "", ""),
     Usage::new("su-exec", 1, "", ""),
     Usage::new(
         "systemd-run",
@@ -255,7 +266,7 @@ const USAGES: &[Usage] = &[
     ),
     Usage::new("taskset", 1, "-a -c -p", ""),
     Usage::new("tini", 0, "-g -s -v", "-e -p"),
-    Usage::new("tmux", 1, "-A -d -D -h -l -P -v", "-c -F -L -n -s -S -t -x -y"),
+    Usage::new("tmux", usize::MAX, "-A -d -D -h -l -P -v", "-c -F -L -n -s -S -t -x -y"),
     Usage::new(
         "uv run",
         0,
@@ -270,7 +281,7 @@ const USAGES: &[Usage] = &[
         "-c -C -f -i -m -n -p -r -T -u -U --fork --map-root-user --mount-proc",
         "-G -R -S -w --root --wd",
     ),
-    Usage::new("valgrind", 0, "-q -v", ""),
+    Usage::new("valgrind", 0, "-q -v", "--log-file --suppressions --tool --xml-file"),
     Usage::new("watchexec", 0, "-c -n -N -p -q -r --restart", "-d -e -f -i -s -w --exts --ignore --watch"),
     Usage::new("xvfb-run", 0, "-a -l --auto-servernum", "-e -f -n -p -s -w --server-args --server-num"),
     Usage::new("yarn exec", 0, "-q --quiet", ""),
@@ -339,13 +350,17 @@ pub(super) fn list_run_commands(name: &str, arguments: &[String]) -> Vec<Vec<Str
     let starts = rest.iter().enumerate().filter(|(_, word)| !word.starts_with('-')).take(STARTS);
     let values =
         rest.iter().flat_map(|word| [word.as_str(), word.split_once('=').map_or("", |(_, value)| value)]);
-    let lines = values.filter(|line| line.contains(char::is_whitespace)).map(|line| vec![line.to_owned()]);
+    let lines = values.filter(|line| line.contains(char::is_whitespace));
+    // `-c'git push'`
+    let joined = rest.iter().filter_map(|word| Some(word.strip_prefix('-')?.split_once('c')?.1));
+    let lines = lines.chain(joined.filter(|line| !line.is_empty())).map(|line| vec![line.to_owned()]);
     starts.map(|(at, _)| rest[at..].to_vec()).chain(lines).collect()
 }
 
 /// The command that a runner starts.
 pub(super) struct StartedCommand<'a> {
-    /// The operands up to the command's program. Each may be the command, or a line for a shell.
+    /// The operands up to the command's program, and options with a value that isn't known. Each may be the command, or
+    /// a line for a shell.
     pub candidates: Vec<&'a String>,
     /// The command; empty if only the runner can tell where it starts.
     pub words: &'a [String],
@@ -362,6 +377,9 @@ pub(super) fn find_started<'a>(name: &str, arguments: &'a [String]) -> Option<St
     while let Some((at, word)) = words.next() {
         if word.starts_with('-') && word.len() > 1 {
             let after = usage.word_after(word);
+            // `-c"$X"`
+            candidates
+                .extend(Some(word).filter(|_| word.contains(['$', '`']) && !usage.is_joined_value(word)));
             may_be_value = matches!(after, WordAfter::Unknown);
             if matches!(after, WordAfter::Value) {
                 words.next();
@@ -403,4 +421,111 @@ pub(super) fn split_ssh_command(arguments: &[String]) -> &[String] {
         rest = if takes_next { after.get(1..).unwrap_or_default() } else { after };
     }
     rest.get(1..).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::risk_in_work;
+
+    #[test]
+    fn runner_of_unknown_command_asks() {
+        for line in [
+            "taskset 1 $X",
+            "taskset -c 0,1 $X",
+            "flock f $X",
+            "flock -n f $X a",
+            "flock f -c \"$X\"",
+            "flock f -c \"ls; $X\"",
+            "flock f flock g $X",
+            "flock -w 5 f env A=b $X",
+            "chroot / $X",
+            "strace -o f $X",
+            "strace -fe trace=x $X",
+            "script -q f -c \"$X\"",
+            "busybox sh -c \"$X\"",
+            "tmux new -d \"$X\"",
+            "tmux send-keys -t a \"$X\" Enter",
+            "uv run --with x $X",
+            "uv run -q --python 3.12 -- $X a",
+            "uv run --unknown x $X",
+            "uv run bash -c \"$X\"",
+            "unshare -r $X",
+            "setpriv --nnp $X",
+            "nsenter -t 1 $X",
+            "nsenter -t 1 -m bash -c \"$X\"",
+            "hyperfine ls \"$X\"",
+            "hyperfine ls \"$X a\"",
+            "nix-shell x.nix --run \"$X\"",
+            "mise exec node@20 -- $X",
+            "cross-env A=b $X",
+            "npx -p a -c \"$X\"",
+            "find . -exec flock f $X {} +",
+            "P=flock; $P f $X",
+            "/usr/bin/taskset -c 0 -- $X",
+            "f() { flock f $X; }; f",
+            "tmux new -d \\; send-keys \"$X\"",
+            "cat x | xargs flock f $X",
+        ] {
+            let expected = "runs a command that can't be determined: $X";
+            assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn runner_of_unknown_value_or_input_asks() {
+        for (line, word) in [
+            ("flock f -c\"$X\"", "-c$X"),
+            ("script -qc\"$X a\" f", "-qc$X"),
+            ("nodemon --exec=\"$X\"", "--exec=$X"),
+            ("hyperfine --prepare=\"$X\" ls", "--prepare=$X"),
+            ("X=$(cat y); flock f $X", "$X"),
+            ("flock f ${X:-ls}", "${X:-ls}"),
+            ("cat x | xargs flock f", "$(…)"),
+            ("cat x | xargs -I{} uv run {}", "$(…)"),
+        ] {
+            let expected = format!("runs a command that can't be determined: {word}");
+            assert_eq!(risk_in_work(line), Some(expected), "{line}");
+        }
+        assert_eq!(risk_in_work("flock f -c'sudo x'").as_deref(), Some("runs as another user (sudo)"));
+    }
+
+    #[test]
+    fn runner_of_known_command_is_free() {
+        for line in [
+            "npx -y jest $X *.test.js",
+            "git ls-files | xargs npx prettier --write",
+            "ls | xargs -n1 -P4 uv run pytest",
+            "uv run --with=$P --index-url=$U pytest",
+            "strace -o$LOG ls",
+            "npx --workspace web jest $X",
+            "uv run pytest $X tests/*.py",
+            "uv run -q --with x --python $V pytest $X",
+            "uv run -m pytest \"$X\"",
+            "uv run --no-sync python -m pytest \"$X\"",
+            "poetry run python x.py \"$X\"",
+            "bundle exec rspec $X",
+            "while read -r f; do npx prettier --write \"$f\"; done < x",
+            "strace -f -o $LOG ls $X",
+            "flock -n f make $X",
+            "taskset -c 0-3 make $X",
+            "xvfb-run -a npm test -- $X",
+            "hyperfine -w 3 \"ls $X\"",
+            "perf stat -e cycles ls $X",
+            "tmux kill-session -t $X",
+            "tmux new -d -s $X 'cargo test'",
+            "nix develop -c cargo test $X",
+            "mise exec -- npm test $X",
+            "cross-env NODE_ENV=$X jest $Y",
+            "valgrind --leak-check=full ./x $X",
+            "gdb -batch --args ./x $X",
+            "docker run --rm x $X",
+            "uv run x.py < $X",
+            "source venv/bin/activate",
+            ". \"$HOME/.cargo/env\"; source ~/.nvm/nvm.sh",
+            "D=\"$HOME/.nvm\"; . \"$D/nvm.sh\"",
+            "B=$HOME/.cargo/bin; $B/cargo test",
+        ] {
+            assert_eq!(risk_in_work(line), None, "{line}");
+        }
+    }
 }
