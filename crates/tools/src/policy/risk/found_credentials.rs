@@ -6,8 +6,9 @@ use super::command_context::CommandContext;
 use super::outside::{NAMING, UNREAD};
 use super::{fd, find};
 
-/// Returns true if a `find`, `fd` or `ls` lists credential files, or searches directories that contain some, and another
-/// command gets their names to read the files: by an action, in a substitution, or from its input in the same statement.
+/// Returns true if a command lists credential files (`find`, `ls`, `git ls-files`, `echo`), or searches directories that
+/// contain some, and another command gets their names to read the files: by an action, in a substitution, or from its
+/// input in the same statement.
 pub(super) fn passes_on_credentials(
     segment: &Segment,
     segments: &[Segment],
@@ -18,7 +19,7 @@ pub(super) fn passes_on_credentials(
     let is_searched = match name {
         "fd" | "fdfind" => holds(fd::list_searched(arguments)),
         "find" => holds(find::list_searched(arguments)),
-        "ls" => targets(arguments).any(|path| context.names_credential(path)),
+        "echo" | "git" | "ls" | "printf" => targets(arguments).any(|path| context.names_credential(path)),
         _ => return false,
     };
     let is_named = || names_credential(name, arguments, context);
@@ -93,6 +94,12 @@ mod tests {
             "fd -HI .env | xargs cat",
             "fd id_rsa ~ -x cat",
             "find . -exec cat .env {} +",
+            "find . -regextype posix-extended -regex '.*/.(env|x)' -exec cat {} +",
+            "N=.env; find . -name $N -exec cat {} +",
+            "find . \\( -name a -o -name .{env,x} \\) -exec cat {} +",
+            "git ls-files -o .env | xargs cat",
+            "echo .env | xargs cat",
+            "cat $(printf %s .env)",
             "fd x -x cat .env",
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(READS_CREDENTIALS), "{line}");
@@ -105,6 +112,7 @@ mod tests {
             "find . -path '*/.*' -prune -o -type f -exec grep -n x {} +",
             "find . -name '*.*' | xargs grep -n x",
             "find . -name .env; cat x",
+            "echo .env >> .gitignore; git ls-files | xargs cat",
             "fd -H .env",
             "fd -H .env -x ls -l",
         ] {

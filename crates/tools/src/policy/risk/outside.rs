@@ -112,7 +112,7 @@ fn list_named<'a>(name: &str, arguments: &'a [String]) -> Vec<&'a String> {
             .filter(|(command, _)| *command == "grep")
             .map_or_else(Vec::new, |(_, rest)| list_search_patterns(name, rest)),
         // A filter with a wildcard may become several names.
-        "jq" | "yq" if !has_flag(arguments, 'f', "from-file") => {
+        "jq" if !has_flag(arguments, 'f', "from-file") => {
             operands().take(1).filter(|filter| !filter.contains(['*', '?', '['])).collect()
         }
         "cp" | "install" | "ln" | "mv" | "rsync" | "scp" => operands().last().into_iter().collect(),
@@ -128,9 +128,14 @@ fn list_search_patterns<'a>(name: &str, arguments: &'a [String]) -> Vec<&'a Stri
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         let letter = match word.strip_prefix("--") {
+            Some("") => {
+                operands.extend(words.by_ref());
+                break;
+            }
             Some(long) => {
-                has_patterns |= ["regexp", "file", "files"].contains(&long.split('=').next().unwrap_or(long));
-                let is_value = !long.is_empty() && SEARCH_OPTIONS.contains(&long);
+                let name = long.split('=').next().unwrap_or(long);
+                has_patterns |= ["regexp", "files"].iter().any(|option| option.starts_with(name));
+                let is_value = SEARCH_OPTIONS.contains(&long);
                 is_value.then_some(if long == "regexp" { 'e' } else { ' ' })
             }
             None if word.starts_with('-') => {
@@ -366,6 +371,11 @@ mod tests {
             "grep -eKEY .env",
             "grep --regexp=KEY .env",
             "grep -f .env x",
+            "grep --regex=KEY .env",
+            "grep -- -e .env",
+            "grep -- .env .env",
+            "rg --files .env",
+            "yq .env",
             "rg -g '.env*' KEY",
             "rg --glob .env KEY",
             "git grep KEY .env",
@@ -467,6 +477,7 @@ mod tests {
             ("git worktree add ../x", "../x"),
             ("git worktree add --lock --reason x ../y", "../y"),
             ("git worktree add --reas x -b z -- ../y main", "../y"),
+            ("git worktree add -qb x ../y", "../y"),
             ("git worktree move a ../b", "../b"),
             ("git worktree move -f -f a ../b", "../b"),
             ("git bundle create /srv/x main", "/srv/x"),
