@@ -214,7 +214,9 @@ fn operands_without_values<'a>(
     let mut operands = Vec::new();
     while let Some(word) = words.next() {
         match word.strip_prefix('-').filter(|flags| !flags.is_empty()) {
-            Some(flags) if flags.len() == 1 && with_values.contains(flags) => drop(words.next()),
+            Some(flags) if flags.find(|c| with_values.contains(c)) == Some(flags.len() - 1) => {
+                words.next();
+            }
             Some(_) => {}
             None => operands.push(word),
         }
