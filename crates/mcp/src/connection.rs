@@ -1,14 +1,17 @@
 //! The connection to one server. Its task restarts the server once if it ends, and reports failures.
 
+mod announcements;
 mod handshake;
 mod optional_lists;
 mod transport;
 
+use std::convert::Infallible;
+use std::future::pending;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rmcp::model::{ProtocolVersion, ServerNotification, SubscriptionFilter};
+use rmcp::model::{ProtocolVersion, SubscriptionFilter};
 use rmcp::service::{Peer, RoleClient, Subscription};
 use tiller_tools::tool::{ProgramReview, ServerQuestion, ToolServersEvent};
 use tokio::sync::mpsc;
@@ -196,7 +199,7 @@ impl Connection {
                 biased;
                 reason = started.opened.ended() => return reason,
                 () = changed.wait_for_next() => {}
-                () = next_change(&mut started.subscription) => changed.announce(),
+                never = drain(&mut started.subscription) => match never {},
                 Some(read) = lists.next() => {
                     // The end of a server isn't a failure of its lists.
                     if !started.opened.peer.is_transport_closed() {
@@ -251,18 +254,12 @@ async fn subscribe(peer: &Peer<RoleClient>) -> Option<Subscription> {
         .ok()
 }
 
-/// Waits for a change of the list of tools; forever without a subscription.
-async fn next_change(subscription: &mut Option<Subscription>) {
+/// Discards the notifications of a subscription, which were counted where they were read.
+async fn drain(subscription: &mut Option<Subscription>) -> Infallible {
     while let Some(open) = subscription {
-        match open.next().await {
-            Ok(Some(
-                ServerNotification::ToolListChangedNotification(_)
-                | ServerNotification::PromptListChangedNotification(_)
-                | ServerNotification::ResourceListChangedNotification(_),
-            )) => return,
-            Ok(Some(_)) => {}
-            Ok(None) | Err(_) => *subscription = None,
+        if !matches!(open.next().await, Ok(Some(_))) {
+            *subscription = None;
         }
     }
-    std::future::pending().await
+    pending().await
 }

@@ -16,7 +16,7 @@ use crate::running_requests::RunningRequests;
 /// Receives the messages of the server on one connection.
 #[derive(Clone)]
 pub(crate) struct ConnectionHandler {
-    /// Wakes the connection's task when the list of tools, prompts or resources has changed.
+    /// Changes of the lists of tools, prompts and resources; they wake the connection's task.
     pub(crate) lists_changed: ListChanges,
     pub(crate) requests: RunningRequests,
     pub(crate) asker: ElicitationSender,
@@ -67,18 +67,6 @@ impl ClientHandler for ConnectionHandler {
 
     async fn on_progress(&self, params: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
         self.requests.progress(&params.progress_token, progress_text(&params));
-    }
-
-    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.lists_changed.announce();
-    }
-
-    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.lists_changed.announce();
-    }
-
-    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.lists_changed.announce();
     }
 
     fn get_info(&self) -> ClientConfig {

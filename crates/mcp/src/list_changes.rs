@@ -9,9 +9,6 @@ use tokio::time::timeout;
 /// Maximum time that a call's result waits for the lists. The server may be slow to list its tools.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 
-/// Number of turns that the runtime gets to deliver an announcement before the result that followed it.
-const TURNS: usize = 8;
-
 /// The number of announced changes, and of those read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ListChanges {
@@ -43,9 +40,6 @@ impl ListChanges {
 
     /// Waits until the changes announced so far have been read, for a limited time.
     pub(crate) async fn wait_until_read(&self) {
-        for _ in 0..TURNS {
-            tokio::task::yield_now().await;
-        }
         let announced = self.announced();
         let mut read = self.read.subscribe();
         let _ = timeout(MAX_WAIT, read.wait_for(|count| *count >= announced)).await;
@@ -66,7 +60,7 @@ mod tests {
             let changes = changes.clone();
             async move { changes.wait_until_read().await }
         });
-        for _ in 0..2 * TURNS {
+        for _ in 0..16 {
             tokio::task::yield_now().await;
         }
         assert!(!waiting.is_finished());

@@ -16,6 +16,7 @@ use tiller_tools::tool::{ensure_crypto, with_causes};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::announcements::CountingTransport;
 use super::handshake::{self, HandshakeError};
 use crate::config::{ConfigOrigin, Endpoint, HttpEndpoint, StdioEndpoint};
 use crate::elicitation::ElicitationSender;
@@ -88,6 +89,7 @@ async fn connect<T: Transport<RoleClient> + 'static>(
 ) -> Result<RunningService<RoleClient, ConnectionHandler>, HandshakeError> {
     let chosen = handshake::choose(&mut transport, handler.get_info()).await?;
     let (lifecycle, transport) = chosen.into_transport(transport);
+    let transport = CountingTransport::new(transport, handler.lists_changed.clone());
     // The response is valid, so only the connection can fail.
     handler.clone().serve_with_lifecycle(transport, lifecycle).await.map_err(|_| HandshakeError::Closed)
 }
@@ -133,10 +135,12 @@ async fn open_http(
     let started = match login {
         Some(client) => {
             let transport = StreamableHttpClientTransport::with_client(client, config);
+            let transport = CountingTransport::new(transport, handler.lists_changed.clone());
             handler.clone().serve_with_lifecycle(transport, handshake::http_lifecycle()).await
         }
         None => {
             let transport = StreamableHttpClientTransport::from_config(config);
+            let transport = CountingTransport::new(transport, handler.lists_changed.clone());
             handler.clone().serve_with_lifecycle(transport, handshake::http_lifecycle()).await
         }
     };
