@@ -158,12 +158,19 @@ pub type HookFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, HookError>> +
 pub struct HookError {
     /// The message, without a trailing period.
     message: String,
+    /// True if the user has already seen a warning.
+    is_shown: bool,
 }
 
 impl HookError {
     /// Creates an error with this message.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into() }
+        Self { message: message.into(), is_shown: false }
+    }
+
+    /// Creates an error about which the extension has shown a warning itself.
+    fn shown(message: String) -> Self {
+        Self { message, is_shown: true }
     }
 }
 

@@ -98,6 +98,7 @@ impl CommandHooks {
         join_all(commands.iter().map(|command| self.answer(command, input))).await
     }
 
+    /// Runs a command. Its failure is shown.
     async fn answer(&self, command: &HookCommand, input: &Value) -> HookAnswer {
         let HookCommand { moment, line, timeout, .. } = command;
         let output = self.environment.run(line, input, *timeout).await;
@@ -107,6 +108,7 @@ impl CommandHooks {
         };
         if let HookDecision::Failed(reason) = &mut answer.decision {
             *reason = format!("{}: {reason}", quote(line));
+            self.show_failure(*moment, reason);
         }
         tracing::debug!(event = moment.name(), command = line, decision = ?answer.decision, "hook command");
         answer
@@ -126,13 +128,17 @@ impl CommandHooks {
         Value::Object(entries(common).into_iter().chain(entries(fields)).collect())
     }
 
-    /// Runs the commands of an event at which they can't request approval. Failures are shown.
+    /// Runs the commands of an event at which they can't request approval.
     async fn run_and_report(&self, moment: HookMoment, subject: &str, fields: Value) -> HookAnswer {
         let answer = self.run(moment, subject, fields).await;
-        if let HookDecision::Failed(reason) | HookDecision::Ask(reason) = &answer.decision {
-            self.show(format!("{} hook failed: {reason}", moment.name()));
+        if let HookDecision::Ask(reason) = &answer.decision {
+            self.show_failure(moment, reason);
         }
         answer
+    }
+
+    fn show_failure(&self, moment: HookMoment, reason: &str) {
+        self.show(format!("{} hook failed: {reason}", moment.name()));
     }
 
     /// Shows a warning the first time it occurs.
@@ -207,7 +213,10 @@ impl Extension for CommandHooks {
                 None => _ = state.call_contexts.remove(&call.id),
             });
             match (decision, arguments) {
-                (HookDecision::Failed(reason), _) => Err(HookError::new(reason)),
+                (HookDecision::Failed(reason), _) => {
+                    self.show_failure(HookMoment::PreToolUse, &reason);
+                    Err(HookError::shown(reason))
+                }
                 (HookDecision::Block(reason) | HookDecision::End(reason), _) => {
                     Ok(CallVerdict::Deny { reason })
                 }

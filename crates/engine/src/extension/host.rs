@@ -481,6 +481,9 @@ impl ExtensionHost {
     }
 
     fn report_failure(&self, member: &LoadedExtension, hook: Hook, failure: &HookFailure) {
+        if matches!(failure, HookFailure::Failed(error) if error.is_shown) {
+            return;
+        }
         let bit = 1 << (hook as u32 * HookFailure::KINDS + failure.kind());
         if member.reported.fetch_or(bit, Ordering::Relaxed) & bit != 0 {
             return;

@@ -1,5 +1,6 @@
 //! Hooks in the settings: real shell commands, and the effects of their answers on a run.
 
+use std::cell::RefCell;
 use std::path::Path;
 
 use tiller_engine::extension::command_hook::{HookEnvironment, HookProblems, HookSettings};
@@ -177,6 +178,29 @@ async fn pre_tool_use_failure_counts_as_a_failed_guard() {
         );
         assert_eq!(result, expected);
     }
+}
+
+#[tokio::test]
+async fn pre_tool_use_failures_are_each_a_warning() {
+    let lines = ["echo a >&2; exit 1", "echo b >&2; exit 3"];
+    let answers = vec![calls(&[json!({"n": 1})]), calls(&[json!({"n": 2})]), text_answer("done")];
+    let dir = TempDir::new().unwrap();
+    let mut harness = harness_with(dir, &hooks("PreToolUse", &lines), answers, nobody);
+    harness.prompt("go").await;
+    let warnings = RefCell::new(Vec::new());
+    harness
+        .wait_for_event(|event| {
+            warnings.borrow_mut().extend(warning(event));
+            matches!(event, EventKind::AgentEnd { .. }).then_some(())
+        })
+        .await;
+    let mut warnings = warnings.into_inner();
+    warnings.sort();
+    let expected = [
+        format!("PreToolUse hook failed: {}: exit code 1: a", lines[0]),
+        format!("PreToolUse hook failed: {}: exit code 3: b", lines[1]),
+    ];
+    assert_eq!(warnings, expected);
 }
 
 #[tokio::test]
