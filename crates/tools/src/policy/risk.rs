@@ -10,6 +10,7 @@ mod arguments;
 mod code;
 mod command_context;
 mod credential_programs;
+mod disks;
 mod download;
 mod embedded;
 mod fd;
@@ -25,10 +26,8 @@ mod unknown;
 mod variables;
 mod writes;
 
-use arguments::{
-    HARMLESS_DEVICES, has_flag, is_recursive, list_entered_dirs, list_lines, programs, targets, wrapped_lines,
-};
 pub(super) use arguments::{SHELLS, base_name, is_assignment};
+use arguments::{has_flag, is_recursive, list_entered_dirs, list_lines, programs, targets, wrapped_lines};
 pub(super) use command_context::CommandContext;
 pub(super) use download::{runs_any_input, takes_script};
 pub(super) use kind::{Risk, RiskKind};
@@ -154,39 +153,6 @@ pub(super) fn list_risks(
     Ok(commands)
 }
 
-/// Prefixes of the names of disks in `/dev`.
-const DISKS: &[&str] =
-    &["disk", "dm-", "hd", "loop", "mapper", "md", "mmcblk", "nvme", "rdisk", "sd", "vd", "xvd", "zd"];
-
-/// Programs that change a disk.
-const DISK_TOOLS: &[&str] =
-    &["blkdiscard", "cfdisk", "fdisk", "gdisk", "mke2fs", "mkntfs", "parted", "sfdisk", "sgdisk", "wipefs"];
-
-/// The options with which these programs only list.
-const DISK_LISTINGS: &[(&str, &[&str])] = &[
-    ("fdisk", &["-l", "--list"]),
-    ("gdisk", &["-l"]),
-    ("parted", &["-l", "--list"]),
-    ("sfdisk", &["-J", "-d", "-l", "--dump", "--json", "--list"]),
-    ("sgdisk", &["-p", "--print"]),
-    ("wipefs", &["-n", "--no-act"]),
-];
-
-/// Programs some of whose commands change a disk.
-const VOLUME_TOOLS: &[&str] = &[
-    "badblocks",
-    "cryptsetup",
-    "hdparm",
-    "lvremove",
-    "mkswap",
-    "nvme",
-    "pvcreate",
-    "pvremove",
-    "vgremove",
-    "zfs",
-    "zpool",
-];
-
 /// Programs that pass work on to a service, which the command's sandbox doesn't restrict.
 const SERVICE_CLIENTS: &[&str] = &[
     "at",
@@ -209,7 +175,8 @@ const SERVICE_CLIENTS: &[&str] = &[
 ];
 
 fn list_segment_risks(segment: &Segment, context: CommandContext<'_>, depth: usize) -> Vec<Risk> {
-    let devices = segment.outputs.iter().filter(|path| is_device(path)).map(|path| write_to_device(path));
+    let devices =
+        segment.outputs.iter().filter(|path| disks::is_device(path)).map(|path| disks::write_to_device(path));
     let mut named = segment.words.iter().chain(&segment.outputs).chain(&segment.inputs);
     let private = named.any(|word| context.names_private(word)).then(|| Risk::protected(Protection::Own));
     let protection = segment.outputs.iter().find_map(|path| context.protection(path)).map(Risk::protected);
@@ -234,13 +201,6 @@ fn writes_link(reason: String) -> Risk {
     Risk::new(RiskKind::WritesProtected, reason)
 }
 
-fn write_to_device(path: &str) -> Risk {
-    let is_disk =
-        path.strip_prefix("/dev/").is_some_and(|name| DISKS.iter().any(|disk| name.starts_with(disk)));
-    let kind = if is_disk { RiskKind::Destroys } else { RiskKind::Dangerous };
-    Risk::new(kind, format!("writes to the device {path}"))
-}
-
 fn judge_words(words: &[String], context: CommandContext<'_>, depth: usize) -> Option<Risk> {
     find_worst(list_word_risks(words, context, depth))
 }
@@ -260,8 +220,8 @@ fn list_word_risks(words: &[String], context: CommandContext<'_>, depth: usize) 
                 .then(|| Risk::new(RiskKind::ReadsCredentials, READS_CREDENTIALS)),
             writes::list_overwritten(name, arguments)
                 .iter()
-                .find(|path| is_device(path))
-                .map(|path| write_to_device(path)),
+                .find(|path| disks::is_device(path))
+                .map(|path| disks::write_to_device(path)),
             writes::protection(name, arguments, context).map(Risk::protected),
             writes::judge_links(name, arguments, context).map(writes_link),
             outside::find_written_outside(name, arguments, context).map(writes_outside),
@@ -336,7 +296,6 @@ fn judge_program(
     context: CommandContext<'_>,
     depth: usize,
 ) -> Option<Risk> {
-    let destroys = |reason: String| Some(Risk::new(RiskKind::Destroys, reason));
     match name {
         "doas" | "pkexec" | "run0" | "runuser" | "su" | "sudo" => {
             let starts = (0..arguments.len()).take(STARTS).map(|at| &arguments[at..]);
@@ -354,9 +313,7 @@ fn judge_program(
         "kill" if arguments.iter().skip(1).any(|word| word == "-1") => {
             Some(Risk::dangerous("kills all of your processes"))
         }
-        _ if lists_disks(name, arguments) => None,
-        _ if DISK_TOOLS.contains(&name) => destroys(format!("changes a disk ({name})")),
-        _ if VOLUME_TOOLS.contains(&name) => Some(Risk::dangerous(format!("may change a disk ({name})"))),
+        _ if disks::is_tool(name) => disks::judge_tool(name, arguments),
         "shutdown" | "reboot" | "halt" | "poweroff" => {
             Some(Risk::dangerous(format!("shuts down or restarts the machine ({name})")))
         }
@@ -379,26 +336,11 @@ fn judge_program(
             let runs = ends(arguments).filter(|words| !is_value(words));
             find_worst(runs.filter_map(|words| judge_run(words, context.elsewhere(), depth)))
         }
-        _ if name.starts_with("mkfs") => destroys(format!("changes a disk ({name})")),
         _ => {
             let lines = list_lines(name, arguments);
             find_worst(lines.iter().filter_map(|line| judge_nested(line, context, depth)))
         }
     }
-}
-
-/// Returns true if a program that changes disks only lists one or all of them, or its own version.
-fn lists_disks(name: &str, arguments: &[String]) -> bool {
-    let is_version = |word: &String| ["--help", "--version"].contains(&word.as_str());
-    if (DISK_TOOLS.contains(&name) || name.starts_with("mkfs")) && arguments.iter().any(is_version) {
-        return arguments.len() == 1;
-    }
-    let Some((_, listing)) = DISK_LISTINGS.iter().find(|(program, _)| *program == name) else { return false };
-    let (options, operands): (Vec<_>, Vec<_>) = arguments.iter().partition(|word| word.starts_with('-'));
-    let max_operands = usize::from(name != "parted");
-    !options.is_empty()
-        && options.iter().all(|word| listing.contains(&word.as_str()))
-        && operands.len() <= max_operands
 }
 
 /// Finds a system directory, a home directory or the socket of docker among those that a container gets.
@@ -498,11 +440,6 @@ fn changes_recursively(arguments: &[String]) -> bool {
     let is_long =
         |word: &String| word.len() > 4 && word.starts_with("--") && "--recursive".starts_with(word.as_str());
     has_flag(arguments, 'R', "recursive") || arguments.iter().any(is_long)
-}
-
-fn is_device(path: &str) -> bool {
-    let is_dir = ["/dev/fd/", "/dev/shm/"].iter().any(|dir| path.starts_with(dir));
-    path.starts_with("/dev/") && !is_dir && !HARMLESS_DEVICES.contains(&path)
 }
 
 /// Finds the risk of a line in the working directory `/home/me/work` of the user `me`.
