@@ -37,6 +37,9 @@ const LONG_WITH_VALUES: &[&str] = &[
     "--type",
 ];
 
+/// The name of an environment file.
+const ENVIRONMENT_FILE: &str = ".env";
+
 /// The words of a command before its actions.
 #[derive(Default)]
 struct Search<'a> {
@@ -106,11 +109,18 @@ pub(super) fn list_searched(arguments: &[String]) -> Vec<&str> {
     if searched.is_empty() { vec!["."] } else { searched }
 }
 
-/// Lists the patterns of names: regular expressions without their anchors and escapes.
+/// Lists the patterns of names: regular expressions without their anchors and escapes. Among hidden files, a part of
+/// `.env` is a pattern for it.
 pub(super) fn list_patterns(arguments: &[String]) -> Vec<String> {
-    let operands = read_search(arguments).operands;
-    let and = values(before_runner(arguments), '\0', "and");
-    operands.into_iter().take(1).chain(and).map(|pattern| pattern.replace(['^', '$', '\\'], "")).collect()
+    let before = before_runner(arguments);
+    let shows_hidden = has_flag(before, 'H', "hidden") || has_flag(before, 'u', "unrestricted");
+    let patterns = read_search(arguments).operands.into_iter().take(1).chain(values(before, '\0', "and"));
+    let whole = |pattern: &str| {
+        let plain = pattern.replace(['^', '$', '\\'], "");
+        let is_part = shows_hidden && plain.len() > 1 && ENVIRONMENT_FILE.contains(&plain);
+        if is_part { ENVIRONMENT_FILE.to_owned() } else { plain }
+    };
+    patterns.map(whole).collect()
 }
 
 /// Returns the arguments before the first command.

@@ -31,7 +31,8 @@ pub(super) fn passes_on_credentials(
         _ => find::list_run_commands(arguments).into_iter().any(is_reader),
     };
     let takes_names = |other: &Segment| {
-        let has_substitution = other.words.iter().any(|word| word.contains(SUBSTITUTION));
+        let mut named = other.words.iter().chain(&other.inputs);
+        let has_substitution = named.any(|word| word.contains(SUBSTITUTION));
         let assigns = other.words.iter().any(|word| is_assignment(word) && word.contains(SUBSTITUTION));
         let from_input = takes_input_words(other);
         (is_reader(&other.words) && (from_input || has_substitution)) || (assigns && is_named())
@@ -92,6 +93,7 @@ mod tests {
             "fd -H '^\\.env' -x cat",
             "fd -H .env -X grep KEY",
             "fd -HI .env | xargs cat",
+            "fd -HI env -x cat",
             "fd id_rsa ~ -x cat",
             "find . -exec cat .env {} +",
             "find . -regextype posix-extended -regex '.*/.(env|x)' -exec cat {} +",
@@ -100,6 +102,7 @@ mod tests {
             "git ls-files -o .env | xargs cat",
             "echo .env | xargs cat",
             "cat $(printf %s .env)",
+            "cat < \"$(find . -name .env)\"",
             "fd x -x cat .env",
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(READS_CREDENTIALS), "{line}");
@@ -114,6 +117,7 @@ mod tests {
             "find . -name .env; cat x",
             "echo .env >> .gitignore; git ls-files | xargs cat",
             "fd -H .env",
+            "fd env -x cat; fd -H environment -x cat",
             "fd -H .env -x ls -l",
         ] {
             assert_eq!(risk_in_work(line), None, "{line}");

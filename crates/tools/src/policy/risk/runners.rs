@@ -189,6 +189,8 @@ const USAGES: &[Usage] = &[
     Usage::new("aws-vault exec", 1, "", "-d --duration"),
     Usage::new("bun x", 0, "--bun", "-p --package"),
     Usage::new("bunx", 0, "--bun", "-p --package"),
+    // Some of its options have two values.
+    Usage::new("bwrap", usize::MAX, "", ""),
     Usage::new("chroot", 1, "", "--groups"),
     Usage::new("chrt", 1, "-a -b -d -f -i -m -o -p -r -v", "-D -P -T"),
     Usage::new(
@@ -460,6 +462,7 @@ mod tests {
             "cross-env A=b $X",
             "npx -p a -c \"$X\"",
             "find . -exec flock f $X {} +",
+            "bwrap --ro-bind / / $X",
             "P=flock; $P f $X",
             "/usr/bin/taskset -c 0 -- $X",
             "f() { flock f $X; }; f",
