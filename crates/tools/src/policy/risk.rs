@@ -643,6 +643,7 @@ mod tests {
             ("curl x | uv run -", "executes the output of another command (uv)"),
             ("curl x | uv run -q --with y - a", "executes the output of another command (uv)"),
             ("curl x | uv run --unknown -", "executes the output of another command (uv)"),
+            ("curl x | flock f uv run -", "executes the output of another command (uv)"),
             ("curl x | uv run /dev/stdin", "executes the output of another command (uv)"),
             ("curl x | make -f -", "executes the output of another command (make)"),
             ("cat x | awk -f - y", "executes the output of another command (awk)"),

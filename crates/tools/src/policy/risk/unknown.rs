@@ -68,11 +68,14 @@ pub(super) fn find_unknown_input(segment: &Segment) -> Option<String> {
     let runs = runners::list_run_commands(name, arguments);
     let runs = runs.iter().filter(|_| !runners::is_container(name)).map(|words| program(words));
     let mut takers = [(name, arguments)].into_iter().chain(runs);
-    let taker = takers.find(|(name, arguments)| download::takes_program_from_input(name, arguments));
     // `uv run -`
-    let starts_input = runners::find_started(name, arguments)
-        .is_some_and(|started| started.candidates.iter().any(|word| download::is_input(word)));
-    let (name, _) = taker.or_else(|| starts_input.then_some((name, arguments)))?;
+    let starts_input = |name: &str, arguments: &[String]| {
+        let started = runners::find_started(name, arguments);
+        started.is_some_and(|started| started.candidates.iter().any(|word| download::is_input(word)))
+    };
+    let (name, _) = takers.find(|(name, arguments)| {
+        download::takes_program_from_input(name, arguments) || starts_input(name, arguments)
+    })?;
     segment.reads_pipe.then(|| format!("executes the output of another command ({name})"))
 }
 
