@@ -34,17 +34,23 @@ pub(super) fn passes_on_credentials(
         let mut named = other.words.iter().chain(&other.inputs);
         let has_substitution = named.any(|word| word.contains(SUBSTITUTION));
         let assigns = other.words.iter().any(|word| is_assignment(word) && word.contains(SUBSTITUTION));
-        let from_input = takes_input_words(other);
+        let from_input = takes_input_names(other);
         (is_reader(&other.words) && (from_input || has_substitution)) || (assigns && is_named())
     };
     let mut same_statement = segments.iter().filter(|other| other.statement == segment.statement);
     runs_reader || same_statement.any(takes_names)
 }
 
-/// Returns true if a command takes words from its input: for another command, or into a variable.
-fn takes_input_words(segment: &Segment) -> bool {
-    let runs_each = segment.words.iter().any(|word| ["parallel", "xargs"].contains(&base_name(word)));
-    runs_each || ["mapfile", "read", "readarray"].contains(&program(&segment.words).0)
+/// Returns true if a command takes the names of files from its input: for another command, for an archive, or into a
+/// variable.
+fn takes_input_names(segment: &Segment) -> bool {
+    let takes_list = |words: &[String]| words[0] == "-T" && words[1] == "-";
+    let takes = |word: &String| {
+        ["parallel", "xargs"].contains(&base_name(word)) || word == "-@" || word.ends_with("-from=-")
+    };
+    segment.words.iter().any(takes)
+        || segment.words.windows(2).any(takes_list)
+        || ["cpio", "mapfile", "read", "readarray"].contains(&program(&segment.words).0)
 }
 
 /// Returns true for a program that may read the files named by its operands.
@@ -61,12 +67,18 @@ fn names_credential(name: &str, arguments: &[String], context: CommandContext<'_
         _ => Vec::new(),
     };
     patterns.iter().any(|pattern| {
-        // A leading `*` also matches a dot, unlike in a shell.
-        let rest = pattern.trim_start_matches('*');
+        // A wildcard also matches the dot at the beginning of a name, unlike in a shell.
+        let rest = strip_wildcard(pattern);
         let names_environment = rest.len() < pattern.len() && rest.to_ascii_lowercase().starts_with("env");
         context.names_credential(pattern)
             || (names_environment && context.names_credential(&format!(".{rest}")))
     })
+}
+
+/// Strips the wildcard at the beginning of a pattern.
+fn strip_wildcard(pattern: &str) -> &str {
+    let set = pattern.strip_prefix('[').and_then(|rest| Some(rest.split_once(']')?.1));
+    set.unwrap_or_else(|| pattern.trim_start_matches(['*', '?']))
 }
 
 #[cfg(test)]
@@ -96,6 +108,12 @@ mod tests {
             "fd -HI env -x cat",
             "fd id_rsa ~ -x cat",
             "find . -exec cat .env {} +",
+            "find . -name '[.]env' -exec cat {} +",
+            "find . -name '?env' -exec cat {} +",
+            "find . -name .env | cpio -o",
+            "find . -name .env | zip -@ x",
+            "find . -name .env -print0 | tar cf x --null -T -",
+            "mapfile -t F < <(find . -name .env); cat \"${F[@]}\"",
             "find . -regextype posix-extended -regex '.*/.(env|x)' -exec cat {} +",
             "N=.env; find . -name $N -exec cat {} +",
             "find . \\( -name a -o -name .{env,x} \\) -exec cat {} +",
