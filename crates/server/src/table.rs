@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tiller_core::id::SessionId;
-use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::{JoinSet, spawn_blocking};
+use tokio::time::{sleep, timeout};
 
 use crate::host::{HostError, HostFuture, HostedSession, NewSession, ResumeRequest, SessionHost};
 use crate::metrics::{Gauges, Metrics};
@@ -23,6 +23,9 @@ const MAX_SESSIONS: usize = 1_024;
 
 /// Time for a session to store its work in progress and to close its log.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(8);
+
+/// Pause before the memory of closed sessions is returned: others may be closed in the meantime.
+const MEMORY_PAUSE: Duration = Duration::from_secs(1);
 
 /// A handle of the table.
 #[derive(Clone)]
@@ -126,11 +129,16 @@ struct SessionTableTask {
     /// Number of sessions that are being started.
     starting: usize,
     jobs: JoinSet<JobEnd>,
+    /// Notified of each session that was closed.
+    closed: watch::Sender<()>,
 }
 
 impl SessionTableTask {
     fn new(host: Arc<dyn SessionHost>, metrics: Arc<Metrics>) -> Self {
+        let (closed, closed_receiver) = watch::channel(());
+        tokio::spawn(return_memory(closed_receiver));
         Self {
+            closed,
             host,
             metrics,
             sessions: HashMap::new(),
@@ -253,6 +261,7 @@ impl SessionTableTask {
                 }
             }
             Ok(JobEnd::Closed(id)) => {
+                self.closed.send_replace(());
                 let Closing { closers, openers } = self.closing.remove(&id).unwrap_or_default();
                 for reply in closers {
                     let _ = reply.send(());
@@ -284,6 +293,17 @@ impl SessionTableTask {
             closing.spawn(async move { close(&session).await });
         }
         closing.join_all().await;
+    }
+}
+
+/// Returns the memory of closed sessions to the system, until the table ends.
+async fn return_memory(mut closed: watch::Receiver<()>) {
+    while closed.changed().await.is_ok() {
+        sleep(MEMORY_PAUSE).await;
+        closed.mark_unchanged();
+        if let Err(panic) = spawn_blocking(tiller_allocator::return_free_memory).await {
+            tracing::error!(%panic, "free memory could not be returned");
+        }
     }
 }
 
