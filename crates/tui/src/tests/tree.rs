@@ -11,7 +11,7 @@ use crate::action::{Action, BackgroundJob, SessionEdit};
 use crate::effect::{Effect, OverlayRequest};
 use crate::message::{ListResult, Msg, TaskResult};
 use crate::navigate::Navigate;
-use crate::tests::harness::{Harness, SIZES, START};
+use crate::tests::harness::{Harness, START};
 use crate::tree::tests::{SampleLog, chosen_row};
 use crate::{list_data, tree};
 
@@ -24,10 +24,6 @@ struct TreeHarness {
 }
 
 impl TreeHarness {
-    fn new(width: u16, height: u16) -> Self {
-        Self::over(SampleLog::new(UnixMs(START - 5 * HOUR)), width, height)
-    }
-
     /// Creates two branches after one answer, each with some history; the second one is current.
     fn branched(width: u16, height: u16) -> Self {
         Self::over(SampleLog::branched(UnixMs(START - 5 * HOUR)), width, height)
@@ -112,86 +108,6 @@ impl TreeHarness {
     /// The text of the row under the cursor.
     fn chosen(&mut self) -> String {
         chosen_row(&self.screen())
-    }
-}
-
-fn each_size(name: &str, change: impl Fn(&mut TreeHarness)) {
-    for (width, height) in [(80, 24), (120, 40)] {
-        let mut tree = TreeHarness::branched(width, height);
-        tree.open();
-        change(&mut tree);
-        insta::assert_snapshot!(format!("tree_{name}_{width}x{height}"), tree.screen());
-    }
-}
-
-#[test]
-fn tree_shows_branches_and_preview() {
-    each_size("preview", |_| {});
-}
-
-#[test]
-fn tree_without_preview_has_more_rows() {
-    each_size("plain", |tree| assert_eq!(tree.control('o'), []));
-}
-
-#[test]
-fn tree_filters() {
-    each_size("all", |tree| (0..3).for_each(|_| drop(tree.key(KeyCode::Tab))));
-    each_size("labelled", |tree| (0..2).for_each(|_| drop(tree.key(KeyCode::Tab))));
-}
-
-#[test]
-fn tree_typing_searches() {
-    each_size("search", |tree| tree.type_text("FIXTURE still"));
-}
-
-#[test]
-fn tree_label_is_edited_in_place() {
-    each_size("label", |tree| {
-        tree.control('l');
-        tree.type_text("works");
-    });
-}
-
-#[test]
-fn tree_accept_while_working_asks() {
-    each_size("busy", |tree| {
-        tree.event(EventKind::AgentStart);
-        tree.key(KeyCode::Up);
-        assert_eq!(tree.key(KeyCode::Enter), []);
-    });
-}
-
-#[test]
-fn tree_of_empty_session() {
-    let mut tree = TreeHarness::new(80, 24);
-    tree.open();
-    for (width, height) in SIZES {
-        tree.harness.resize(width, height);
-        insta::assert_snapshot!(format!("tree_empty_{width}x{height}"), tree.screen());
-    }
-    assert_eq!(tree.key(KeyCode::Enter), []);
-    for key in [KeyCode::Left, KeyCode::Right, KeyCode::Up, KeyCode::End, KeyCode::Tab] {
-        assert_eq!(tree.key(key), []);
-    }
-    for key in ['l', 'x', 'f', 'a', 'o'] {
-        assert_eq!(tree.control(key), []);
-    }
-}
-
-#[test]
-fn tree_deep_branches_leave_room() {
-    for (width, height) in [(80, 24), (120, 40)] {
-        let mut tree = TreeHarness::new(width, height);
-        tree.log.user("the first prompt");
-        for depth in 0..30 {
-            let fork = tree.log.leaf();
-            tree.log.user(&format!("a way that was left at depth {depth}"));
-            tree.log.writer.branch(Some(&fork), tree.log.now).unwrap();
-            tree.log.user(&format!("the way that was taken at depth {depth}"));
-        }
-        tree.open();
-        insta::assert_snapshot!(format!("tree_deep_{width}x{height}"), tree.screen());
     }
 }
 
@@ -332,18 +248,6 @@ fn tree_closed_while_stopping_stays() {
     tree.key(KeyCode::Esc);
     let settled = tree.event(EventKind::AgentSettled);
     assert!(settled.iter().all(|action| !matches!(action, Action::Navigate(_))), "{settled:?}");
-}
-
-#[test]
-fn fork_lists_user_prompts() {
-    let mut tree = TreeHarness::branched(80, 24);
-    tree.type_text("/fork");
-    tree.key(KeyCode::Enter);
-    for (width, height) in SIZES {
-        tree.harness.resize(width, height);
-        insta::assert_snapshot!(format!("tree_fork_{width}x{height}"), tree.screen());
-    }
-    assert_eq!(tree.key(KeyCode::Enter), [Action::Navigate(Navigate::Fork(tree.log.entry(7)))]);
 }
 
 #[test]

@@ -23,6 +23,11 @@ use crate::tree::search_worker::SearchControl;
 
 const HOUR: i64 = 3_600_000;
 
+/// 14:02 UTC.
+const NOW: i64 = 1_795_269_720_000;
+
+const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
+
 /// A session in memory, with a message every quarter of an hour.
 pub(crate) struct SampleLog {
     pub(crate) writer: Writer,
@@ -150,14 +155,14 @@ impl TreeBench {
     }
 
     fn branched(width: u16, height: u16) -> Self {
-        Self::over(SampleLog::branched(UnixMs(0)), TreePurpose::Go, (width, height))
+        Self::over(SampleLog::branched(UnixMs(NOW - 5 * HOUR)), TreePurpose::Go, (width, height))
     }
 
     /// The tree on a screen of this size, which has a footer where there is room.
     fn over(log: SampleLog, purpose: TreePurpose, (width, height): (u16, u16)) -> Self {
         let mut bench = Bench::of(TreeView::new(purpose), Address::Screen);
         (bench.ui.size, bench.area) = ((width, height), area((width, height)));
-        bench.now = 5 * HOUR;
+        bench.now = NOW;
         let mut tree = Self { bench, log, texts: 0 };
         tree.settle();
         tree
@@ -273,7 +278,13 @@ fn tree_enter_asks_while_the_agent_works() {
     let [Effect::Open(OverlayRequest::Question { title, items })] = &effects[..] else {
         panic!("{effects:?}")
     };
-    assert_eq!((title.as_str(), items.len()), ("the agent is working", 3));
+    let answers: Vec<&str> = items.iter().map(|item| item.label.as_str()).collect();
+    let expected = [
+        "stay here; the agent continues",
+        "stop it and go there",
+        "fork a new session there; the agent continues",
+    ];
+    assert_eq!((title.as_str(), answers.as_slice()), ("the agent is working", &expected[..]));
 }
 
 #[test]
@@ -447,7 +458,7 @@ fn tree_effect_is_shown_in_preview() {
         (TreePurpose::Go, "you are here · enter returns to the transcript"),
         (TreePurpose::Fork, "enter: fork before it, with its text to edit"),
     ] {
-        let mut tree = TreeBench::over(SampleLog::branched(UnixMs(0)), purpose, (120, 40));
+        let mut tree = TreeBench::over(SampleLog::branched(UnixMs(NOW - 5 * HOUR)), purpose, (120, 40));
         let screen = tree.screen();
         assert!(screen.lines().any(|line| line.trim_end().ends_with(words)), "{screen}");
     }
@@ -455,7 +466,7 @@ fn tree_effect_is_shown_in_preview() {
 
 #[test]
 fn tree_reads_visible_texts_only() {
-    let mut log = SampleLog::new(UnixMs(0));
+    let mut log = SampleLog::new(UnixMs(NOW - 5 * HOUR));
     (0..1_000).for_each(|at| log.user(&format!("prompt {at}")));
     let tree = TreeBench::over(log, TreePurpose::Go, (80, 24));
     assert!((12..=60).contains(&tree.texts), "{} rows were read", tree.texts);
@@ -483,4 +494,84 @@ fn tree_click_near_edge_does_not_scroll() {
     assert!(after.contains('▸'), "{after}");
     // The end of a row has facts of the chosen one.
     assert_eq!(after.replace('▸', " ")[..30], before[..30]);
+}
+
+fn each_size(name: &str, change: impl Fn(&mut TreeBench)) {
+    for (width, height) in SIZES {
+        let mut tree = TreeBench::branched(width, height);
+        change(&mut tree);
+        insta::assert_snapshot!(format!("tree_{name}_{width}x{height}"), tree.screen());
+    }
+}
+
+#[test]
+fn tree_shows_branches_and_preview() {
+    each_size("preview", |_| {});
+}
+
+#[test]
+fn tree_without_preview_has_more_rows() {
+    each_size("plain", |tree| assert_eq!(tree.control('o'), []));
+}
+
+#[test]
+fn tree_filters() {
+    each_size("all", |tree| (0..3).for_each(|_| drop(tree.key(KeyCode::Tab))));
+    each_size("labelled", |tree| (0..2).for_each(|_| drop(tree.key(KeyCode::Tab))));
+}
+
+#[test]
+fn tree_typing_searches() {
+    each_size("search", |tree| tree.type_text("FIXTURE still"));
+}
+
+#[test]
+fn tree_label_being_edited_has_room() {
+    each_size("label", |tree| {
+        tree.control('l');
+        tree.type_text("works");
+    });
+}
+
+#[test]
+fn tree_of_empty_session() {
+    for (width, height) in SIZES {
+        let log = SampleLog::new(UnixMs(NOW));
+        let mut tree = TreeBench::over(log, TreePurpose::Go, (width, height));
+        insta::assert_snapshot!(format!("tree_empty_{width}x{height}"), tree.screen());
+        assert_eq!(tree.key(KeyCode::Enter), []);
+        for key in [KeyCode::Left, KeyCode::Right, KeyCode::Up, KeyCode::End, KeyCode::Tab] {
+            assert_eq!(tree.key(key), []);
+        }
+        for key in ['l', 'x', 'f', 'a', 'o'] {
+            assert_eq!(tree.control(key), []);
+        }
+    }
+}
+
+#[test]
+fn tree_deep_branches_leave_room() {
+    for (width, height) in SIZES {
+        let mut log = SampleLog::new(UnixMs(NOW - 5 * HOUR));
+        log.user("the first prompt");
+        for depth in 0..30 {
+            let fork = log.leaf();
+            log.user(&format!("a way that was left at depth {depth}"));
+            log.writer.branch(Some(&fork), log.now).unwrap();
+            log.user(&format!("the way that was taken at depth {depth}"));
+        }
+        let mut tree = TreeBench::over(log, TreePurpose::Go, (width, height));
+        insta::assert_snapshot!(format!("tree_deep_{width}x{height}"), tree.screen());
+    }
+}
+
+#[test]
+fn fork_lists_user_prompts() {
+    for (width, height) in SIZES {
+        let log = SampleLog::branched(UnixMs(NOW - 5 * HOUR));
+        let mut tree = TreeBench::over(log, TreePurpose::Fork, (width, height));
+        insta::assert_snapshot!(format!("tree_fork_{width}x{height}"), tree.screen());
+        let forks = Action::Navigate(Navigate::Fork(tree.log.entry(7)));
+        assert_eq!(tree.key(KeyCode::Enter), [forks.into()]);
+    }
 }
