@@ -275,4 +275,4 @@ fn flash_about(request: &ApprovalRequest, text: String, cx: &mut Context<'_>) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -7,6 +7,8 @@ mod completion_keys;
 pub(crate) mod compose_purpose;
 pub(crate) mod other_purposes;
 mod submit;
+#[cfg(test)]
+pub(crate) mod testing;
 pub(crate) mod view;
 
 use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};

@@ -31,7 +31,7 @@ pub(crate) mod sessions;
 pub(crate) mod settings;
 pub(crate) mod source;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub(crate) mod themes;
 pub(crate) mod view;
 

@@ -1,3 +1,5 @@
+mod call;
+
 use serde_json::json;
 use tiller_core::proposed_rules::ProposedRules;
 use tiller_core::unit::UnixMs;
@@ -8,6 +10,22 @@ use crate::address::Address;
 use crate::component::testing::Bench;
 use crate::session_model::PendingApproval;
 
+/// A pending call of bash, `c1`, without rules.
+pub(crate) fn approval_request(command: &str) -> ApprovalRequest {
+    ApprovalRequest {
+        tool_call_id: "c1".into(),
+        tool_name: "bash".into(),
+        args: json!({ "command": command }),
+        reason: "runs a command".into(),
+        rule: String::new(),
+        proposed: None,
+        agent: None,
+        cwd: None,
+        preview: None,
+        later: 0,
+    }
+}
+
 /// A panel of eight rows whose call has been visible for a second.
 type Harness = Bench<ApprovalPanel>;
 
@@ -17,18 +35,11 @@ impl Harness {
     }
 
     fn proposing(command: &str, rule: &str, proposed: Option<ProposedRules>) -> Self {
-        let request = ApprovalRequest {
-            tool_call_id: "c1".into(),
-            tool_name: "bash".into(),
-            args: json!({ "command": command }),
-            reason: "runs a command".into(),
-            rule: rule.into(),
-            proposed,
-            agent: None,
-            cwd: None,
-            preview: None,
-            later: 0,
-        };
+        let request = ApprovalRequest { rule: rule.into(), proposed, ..approval_request(command) };
+        Self::asking(request)
+    }
+
+    fn asking(request: ApprovalRequest) -> Self {
         let mut harness = Self::of(ApprovalPanel::default(), Address::Screen).sized(80, 8);
         harness.model.activity.approvals.push(PendingApproval { request, since: UnixMs(0) });
         harness.wait(1_000);
@@ -54,7 +65,11 @@ impl Harness {
 }
 
 fn decided(decision: Decision) -> (Outcome, Vec<Effect>) {
-    let call = || CallId::from("c1");
+    decided_for("c1", decision)
+}
+
+fn decided_for(id: &str, decision: Decision) -> (Outcome, Vec<Effect>) {
+    let call = || CallId::from(id);
     let effects = vec![
         Effect::CloseCallPage(call()),
         Effect::CallAnswered(call()),
@@ -116,7 +131,10 @@ fn panel_answer_counts_after_400_ms() {
     let mut harness = Harness::new("ls", "ls");
     harness.component = ApprovalPanel::default();
     harness.wait(399);
-    assert_eq!(harness.letter('y'), flashed("Ignored: pressed too soon. Press y again."));
+    for letter in ['y', 'n', '1'] {
+        let says = format!("Ignored: pressed too soon. Press {letter} again.");
+        assert_eq!(harness.letter(letter), flashed(&says));
+    }
     harness.wait(1);
     assert_eq!(harness.letter('y'), decided(Decision::Once));
 }

@@ -1,9 +1,10 @@
 //! A bench for tests of a single component: sends events and results, and shows the outcome, the effects and
-//! the drawn rows.
+//! the drawn rows. With it, a queued message.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use tiller_core::event::{QueueItem, QueueKind};
 use tiller_core::unit::UnixMs;
 
 use crate::address::Address;
@@ -111,4 +112,9 @@ impl<C: Component> Bench<C> {
         let rows: Vec<String> = (0..area.height).map(|y| row(y).trim_end().to_owned()).collect();
         rows.join("\n").trim_end_matches('\n').to_owned()
     }
+}
+
+/// A message in the queue, without images.
+pub(crate) fn queue_item(id: &str, kind: QueueKind, text: &str) -> QueueItem {
+    QueueItem { id: id.into(), kind, text: text.into(), typed: None, images: [].into(), held: false }
 }

@@ -1,13 +1,19 @@
+mod commands;
+mod history;
+mod images;
+mod long_messages;
+mod sending;
+
 use crossterm::event::{KeyCode, KeyModifiers};
-use serde_json::json;
-use tiller_core::event::{ApprovalRequest, Decision, QueueKind};
+use tiller_core::event::{Decision, QueueKind};
 use tiller_engine::BranchSummary;
 
 use super::*;
 use crate::action::Submit;
 use crate::address::Address;
+use crate::approval_panel::tests::approval_request;
 use crate::component::FocusState;
-use crate::component::testing::Bench;
+use crate::component::testing::{Bench, queue_item};
 use crate::effect::FlashText;
 use crate::navigate::Navigate;
 use crate::queue::{AfterQueueEdit, QueueAction};
@@ -97,18 +103,7 @@ fn composer_ctrl_c_clears_only_a_draft() {
 /// Returns a composer with a pending call whose reason of denial is being written.
 fn writing_reason() -> Harness {
     let mut harness = Harness::new();
-    let request = ApprovalRequest {
-        tool_call_id: "c1".into(),
-        tool_name: "bash".into(),
-        args: json!({ "command": "ls" }),
-        reason: String::new(),
-        rule: String::new(),
-        proposed: None,
-        agent: None,
-        cwd: None,
-        preview: None,
-        later: 0,
-    };
+    let request = approval_request("ls");
     harness.model.activity.approvals = vec![PendingApproval { request, since: UnixMs(0) }];
     harness.component.write_reason("c1".into());
     harness.component.editor.set_text("use nextest");
@@ -146,15 +141,7 @@ fn composer_reason_of_answered_call_becomes_a_draft() {
 /// Returns a composer that is editing a queued message; the editor contained a draft before.
 fn editing() -> Harness {
     let mut harness = Harness::with_text("a draft");
-    let item = QueueItem {
-        id: "q1".into(),
-        kind: QueueKind::FollowUp,
-        text: "old".into(),
-        typed: None,
-        images: [].into(),
-        held: false,
-    };
-    harness.model.activity.queue = vec![item];
+    harness.model.activity.queue = vec![queue_item("q1", QueueKind::FollowUp, "old")];
     let then = AfterQueueEdit::Release;
     harness.component.edit_queued(QueueEditRequest { id: "q1".into(), shown: "old".into(), then });
     harness

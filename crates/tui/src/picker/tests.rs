@@ -1,6 +1,10 @@
 //! Narrowing, choosing, and what stays chosen; each list has its tests in `lists`.
 
-mod lists;
+mod clicks;
+pub(crate) mod lists;
+mod rule_forms;
+mod screens;
+pub(crate) mod sessions;
 
 use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::unit::UnixMs;

@@ -4,7 +4,7 @@ use tiller_core::event::QueueKind;
 use super::*;
 use crate::action::Action;
 use crate::address::Address;
-use crate::component::testing::Bench;
+use crate::component::testing::{Bench, queue_item};
 use crate::effect::{Effect, FlashText, QueueEditRequest};
 use crate::queue::{AfterQueueEdit, QueueAction};
 
@@ -12,7 +12,7 @@ use crate::queue::{AfterQueueEdit, QueueAction};
 type Harness = Bench<QueuePanel>;
 
 fn item(id: &str, kind: QueueKind, held: bool) -> QueueItem {
-    QueueItem { id: id.into(), kind, text: format!("text of {id}"), typed: None, images: [].into(), held }
+    QueueItem { held, ..queue_item(id, kind, &format!("text of {id}")) }
 }
 
 impl Harness {

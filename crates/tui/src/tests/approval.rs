@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 use serde_json::{Value, json};
-use tiller_core::event::{ApprovalRequest, Decision, EventKind, FileChange, Preview, QueueItem, QueueKind};
+use tiller_core::event::{ApprovalRequest, Decision, EventKind, QueueItem, QueueKind};
 use tiller_core::proposed_rules::ProposedRules;
 use tiller_core::setting::SettingScope;
 use tiller_core::unit::UnixMs;
@@ -11,7 +11,6 @@ use tiller_engine::{ApprovalMode, InFlight, RuleFile, SessionState, Snapshot};
 use crate::action::{Action, ListAction, SessionEdit, Submit};
 use crate::list_kind::ListKind;
 use crate::message::{ListResult, LoadedSession, Msg, TaskResult};
-use crate::picker::line_prompt::StatusText;
 use crate::picker::rule_form::rule_file_items;
 use crate::tests::harness::{Harness, SIZES, at_work, state};
 use crate::transcript::section::LoadedPath;
@@ -68,20 +67,6 @@ fn command(line: &str) -> ApprovalRequest {
     request("c2", "bash", json!({"command": line, "timeout": 60}))
 }
 
-fn edit() -> ApprovalRequest {
-    let diff = "--- a\n+++ b\n@@ -2,3 +2,3 @@\n [section]\n-name = \"a\"\n+name = \"b\"\n port = 1\n";
-    let change = FileChange { path: "conf/a.toml".into(), diff: diff.into(), added: 1, removed: 1 };
-    ApprovalRequest {
-        reason: "writes outside of src (extension guard)".into(),
-        rule: String::new(),
-        proposed: None,
-        agent: None,
-        cwd: None,
-        preview: Some(Preview::Change(change)),
-        ..request("c3", "edit_file", json!({"path": "conf/a.toml", "old_text": "a", "new_text": "b"}))
-    }
-}
-
 fn long_command() -> ApprovalRequest {
     let lines: Vec<String> = (1..=40).map(|n| format!("echo step {n}")).collect();
     let line = lines.join("\n");
@@ -103,58 +88,6 @@ fn approval_command_is_shown_with_its_rule() {
         harness.show_request(command("cargo test parse\necho \"done\""));
         insta::assert_snapshot!(format!("command_{width}x{height}"), harness.screen());
     }
-}
-
-#[test]
-fn approval_edit_is_shown_as_diff() {
-    for (width, height) in SIZES {
-        let mut harness = running_command(width, height);
-        harness.show_request(edit());
-        insta::assert_snapshot!(format!("edit_{width}x{height}"), harness.screen());
-    }
-}
-
-#[test]
-fn approval_long_command_must_be_opened() {
-    for (width, height) in SIZES {
-        let mut harness = running_command(width, height);
-        harness.show_request(long_command());
-        insta::assert_snapshot!(format!("long_{width}x{height}"), harness.screen());
-        assert_eq!(harness.press_letter('y'), []);
-        assert!(
-            harness.screen().contains("longer than its panel; v shows all of it"),
-            "{}",
-            harness.screen()
-        );
-        for _ in 0..10 {
-            harness.press(KeyCode::Down, KeyModifiers::SHIFT);
-        }
-        let screen = harness.screen();
-        assert!(
-            screen.contains("echo step 40") && screen.contains("more lines above · shift+up"),
-            "{screen}"
-        );
-        assert_eq!(harness.press_letter('y'), [], "scrolling is not opening");
-        assert_eq!(harness.press_letter('v'), []);
-        harness.key(KeyCode::Esc);
-        let screen = harness.screen();
-        assert!(screen.contains("[a] this command, for this session"), "{screen}");
-        harness.wait(400);
-        assert_eq!(harness.press_letter('y'), allow_once("c2"));
-    }
-}
-
-#[test]
-fn approval_enter_alone_says_which_keys_answer() {
-    let mut harness = running_command(80, 24);
-    harness.show_request(command("cargo test"));
-    assert_eq!(harness.key(KeyCode::Enter), []);
-    assert!(
-        harness.screen().contains("Press y to allow, n to deny, d to deny with a reason."),
-        "{}",
-        harness.screen()
-    );
-    assert_eq!(harness.app.model().activity.approvals.len(), 1);
 }
 
 #[test]
@@ -208,31 +141,6 @@ fn plan_mode_is_left_by_its_key_with_the_plan_in_the_editor() {
     for line in ["Carry out this plan:", "a, then b", "and test it"] {
         assert!(screen.contains(line), "{screen}");
     }
-}
-
-#[test]
-fn approval_whole_call_is_on_the_screen() {
-    for height in 16..40 {
-        for lines in 1..30 {
-            let mut harness = running_command(40, height);
-            let line: Vec<String> = (1..=lines).map(|n| format!("echo {n}")).collect();
-            let rule =
-                "`cargo test --workspace --all-features --locked` and whatever begins like that".to_owned();
-            harness.show_request(ApprovalRequest { rule, ..command(&line.join("\n")) });
-            let screen = harness.screen();
-            let is_visible = (1..=lines).all(|n| screen.contains(&format!("echo {n}\n")));
-            let can_allow = harness.press_letter('y') == allow_once("c2");
-            assert_eq!(can_allow, is_visible, "{lines} lines in {height} rows: {screen}");
-        }
-    }
-}
-
-#[test]
-fn approval_of_an_agent_names_its_dir() {
-    let mut harness = running_command(60, 20);
-    harness.show_request(ApprovalRequest { cwd: Some("/srv/code.tiller-a-1".into()), ..command("ls") });
-    let screen = harness.screen();
-    assert!(screen.contains("in /srv/code.tiller-a-1"), "{screen}");
 }
 
 #[test]
@@ -313,32 +221,6 @@ fn approval_without_room_names_the_key() {
 }
 
 #[test]
-fn approval_early_answer_is_ignored() {
-    let mut harness = running_command(80, 24);
-    harness.event(EventKind::ApprovalRequested(command("cargo test")));
-    for letter in ['y', 'n', '1'] {
-        assert_eq!(harness.press_letter(letter), []);
-        let says = format!("Ignored: pressed too soon. Press {letter} again.");
-        assert!(harness.screen().contains(&says), "{}", harness.screen());
-    }
-    assert!(harness.app.composer.editor.is_empty());
-    harness.wait(399);
-    assert_eq!(harness.press_letter('y'), []);
-    harness.wait(1);
-    assert_eq!(harness.press_letter('y'), allow_once("c2"));
-}
-
-#[test]
-fn approval_early_answer_flash_disappears() {
-    let mut harness = running_command(80, 24);
-    harness.event(EventKind::ApprovalRequested(command("cargo test")));
-    harness.press_letter('y');
-    assert!(harness.screen().contains("pressed too soon") && harness.app.wants_ticks());
-    harness.wait(4_000);
-    assert!(!harness.screen().contains("pressed too soon"), "{}", harness.screen());
-}
-
-#[test]
 fn approval_text_in_the_editor_is_no_answer() {
     let mut harness = running_command(80, 24);
     harness.show_request(command("cargo test"));
@@ -360,42 +242,6 @@ fn approval_text_at_once_is_a_message() {
         assert!(!harness.actions.iter().any(|action| matches!(action, Action::Decide(..))));
         assert_eq!(harness.app.composer.editor.text(), "yes");
     }
-}
-
-#[test]
-fn approval_long_command_shows_both_ends() {
-    let mut harness = running_command(80, 24);
-    harness.show_request(long_command());
-    let screen = harness.screen();
-    assert!(screen.contains("echo step 1\n") && screen.contains("echo step 40"), "{screen}");
-    assert!(screen.contains("more lines between · shift+down scrolls · v shows all"), "{screen}");
-    harness.press(KeyCode::Down, KeyModifiers::SHIFT);
-    assert!(!harness.screen().contains("echo step 1\n"), "{}", harness.screen());
-    assert!(!harness.screen().contains("echo step 40"), "{}", harness.screen());
-}
-
-#[test]
-fn approval_enter_needs_a_selected_answer() {
-    let mut harness = running_command(80, 24);
-    harness.show_request(command("cargo test"));
-    assert_eq!(harness.key(KeyCode::Enter), [], "nothing is chosen");
-    harness.key(KeyCode::Right);
-    assert!(harness.screen().contains("▸ [y] once"), "{}", harness.screen());
-    assert_eq!(harness.key(KeyCode::Esc), [], "one level back, and the run goes on");
-    assert_eq!(harness.key(KeyCode::Enter), []);
-    assert_eq!(harness.key(KeyCode::Esc), [Action::Abort]);
-    harness.key(KeyCode::Right);
-    harness.key(KeyCode::Right);
-    assert!(
-        harness.screen().contains("▸ [a] cargo test [any arguments, safe options], for this session"),
-        "{}",
-        harness.screen()
-    );
-    assert_eq!(harness.key(KeyCode::Enter), [Action::Decide("c2".into(), Decision::Session)]);
-    harness.show_request(command("cargo test"));
-    harness.key(KeyCode::Left);
-    harness.key(KeyCode::Left);
-    assert_eq!(harness.key(KeyCode::Enter), deny("c2", "the user rejected it"));
 }
 
 #[test]
@@ -445,43 +291,6 @@ fn approval_denial_carries_a_reason() {
 }
 
 #[test]
-fn approval_reason_survives_answer_elsewhere() {
-    let mut harness = running_command(80, 24);
-    harness.show_request(command("cargo test"));
-    harness.press_letter('d');
-    harness.type_text("use nextest");
-    let decision = Decision::Once;
-    harness.event(EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision });
-    assert_eq!(harness.key(KeyCode::Enter), []);
-    assert!(harness.screen().contains("Press the key again to send it."), "{}", harness.screen());
-    assert_eq!(harness.app.composer.editor.text(), "use nextest");
-    let sent = harness.key(KeyCode::Enter);
-    assert!(sent.contains(&Action::Submit(Submit::Steer("use nextest".into()))), "{sent:?}");
-}
-
-#[test]
-fn approval_several_calls_in_turn() {
-    for (width, height) in SIZES {
-        let mut harness = running_command(width, height);
-        harness.event(EventKind::ApprovalRequested(command("cargo test one")));
-        harness.event(EventKind::ApprovalRequested(ApprovalRequest {
-            tool_call_id: "c5".into(),
-            ..command("cargo test two")
-        }));
-        harness.show_request(edit());
-        insta::assert_snapshot!(format!("several_{width}x{height}"), harness.screen());
-        assert_eq!(harness.press_letter('y'), allow_once("c2"));
-        assert!(harness.screen().contains("cargo test two") && harness.screen().contains("1 of 2"));
-        harness.wait(500);
-        let resolved = EventKind::ApprovalResolved { tool_call_id: "c5".into(), decision: Decision::Once };
-        harness.event(resolved);
-        assert_eq!(harness.key(KeyCode::Char('y')), [], "the next call has just appeared");
-        harness.wait(400);
-        assert_eq!(harness.key(KeyCode::Char('y')), allow_once("c3"));
-    }
-}
-
-#[test]
 fn approval_held_key_answers_one_call() {
     for delay in [30, 250, 390] {
         let mut harness = running_command(80, 24);
@@ -500,24 +309,6 @@ fn approval_held_key_answers_one_call() {
         harness.wait(400);
         assert_eq!(harness.press_letter('y'), allow_once("c5"), "{delay}");
     }
-}
-
-#[test]
-fn approval_ctrl_letter_is_no_answer() {
-    let mut harness = running_command(80, 24);
-    harness.show_request(command("ls"));
-    assert_eq!(harness.control('a'), []);
-    assert_eq!(harness.app.model().activity.approvals.len(), 1);
-}
-
-#[test]
-fn approval_without_rule_has_no_session_answer() {
-    let mut harness = running_command(80, 24);
-    harness.show_request(ApprovalRequest { rule: String::new(), ..command("ls") });
-    let screen = harness.screen();
-    assert!(screen.contains("[y] once · [n] deny · [d] deny + why"), "{screen}");
-    assert_eq!(harness.press_letter('a'), []);
-    assert_eq!(harness.app.composer.editor.text(), "a", "a letter without a meaning is text");
 }
 
 #[test]
@@ -567,16 +358,6 @@ fn approval_snapshot_keeps_reason() {
 }
 
 #[test]
-fn approval_answered_elsewhere_closes() {
-    let mut harness = running_command(80, 24);
-    harness.show_request(command("cargo test"));
-    assert!(harness.screen().contains("bash needs approval"));
-    let decision = Decision::Deny { reason: "the user steered".into() };
-    harness.event(EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision });
-    assert!(!harness.screen().contains("bash needs approval"));
-}
-
-#[test]
 fn approval_time_starts_with_request() {
     let mut harness = Harness::new(80, 24);
     harness.event(EventKind::AgentStart);
@@ -592,101 +373,18 @@ fn approval_time_starts_with_request() {
     assert!(harness.screen().contains("running bash 3.0s"), "{}", harness.screen());
 }
 
-/// Shows a pending `cargo test` whose rules are being edited, with the files to save them to.
+/// Shows a pending `cargo test` whose rules are being edited, with the file to save them to.
 fn rule_form() -> Harness {
-    rule_form_with("cargo test*")
-}
-
-fn rule_form_with(line: &str) -> Harness {
-    let proposed = Some(ProposedRules::parse("bash", line));
-    rule_form_of(ApprovalRequest { proposed, ..command("cargo test") })
-}
-
-fn rule_form_of(request: ApprovalRequest) -> Harness {
+    let rules = ProposedRules::parse("bash", "cargo test*");
     let mut harness = running_command(80, 24);
-    harness.show_request(request);
+    harness.show_request(ApprovalRequest { proposed: Some(rules), ..command("cargo test") });
     let loads = [Action::List(ListAction::LoadItems(ListKind::RuleFiles))];
     assert_eq!(harness.press_letter('A'), loads);
-    let file = |scope, path: &str| RuleFile { scope, path: path.into() };
-    let files = [
-        file(SettingScope::User, "/home/ada/settings.json"),
-        file(SettingScope::Project, "/p/.tiller/settings.json"),
-    ];
+    let files = [RuleFile { scope: SettingScope::User, path: "/home/ada/settings.json".into() }];
     let items = rule_file_items(&files, None);
     harness.report(TaskResult::List(ListResult::Items { items, selected: 0 }));
     harness.wait(400);
     harness
-}
-
-fn save(scope: SettingScope, line: &str) -> [Action; 1] {
-    let rules = ProposedRules::parse("bash", line);
-    [Action::List(ListAction::SaveRules { call: "c2".into(), scope, rules })]
-}
-
-#[test]
-fn rule_form_saves_the_edited_line_to_the_selected_file() {
-    let mut harness = rule_form();
-    insta::assert_snapshot!(harness.screen());
-    assert_eq!(harness.key(KeyCode::Enter), save(SettingScope::User, "cargo test*"));
-    assert!(harness.screen().contains("saving…"));
-    harness.key(KeyCode::Backspace);
-    harness.type_text(" parse");
-    harness.key(KeyCode::Down);
-    assert_eq!(harness.key(KeyCode::Enter), save(SettingScope::Project, "cargo test parse"));
-    harness.report(TaskResult::List(ListResult::RulesSaved("c2".into())));
-    assert!(harness.screen().contains("? bash needs approval"), "it closes; the event decides the call");
-}
-
-#[test]
-fn rule_form_shows_all_that_enter_saves() {
-    let long = format!("cargo test {} && rm -rf ../build", "parse ".repeat(30).trim_end());
-    let mut harness = rule_form_with(&long);
-    let screen = harness.screen();
-    let rows: Vec<&str> = screen.lines().skip(1).take(4).collect();
-    assert!(rows[2].ends_with("rm -rf ../build") && rows[3].starts_with("   in your"), "{screen}");
-    assert_eq!(harness.key(KeyCode::Enter), save(SettingScope::Project, &long));
-    harness.type_text(&" x".repeat(600));
-    assert_eq!(harness.key(KeyCode::Enter), [], "{}", harness.screen());
-    let screen = harness.screen();
-    assert!(screen.contains("✗ the rule doesn't fit on the screen") && screen.contains("in your settings"));
-}
-
-#[test]
-fn rule_form_with_relative_path_selects_the_project() {
-    let mut harness = rule_form_with("./run.sh *");
-    assert!(harness.screen().contains("▸ in the project's settings"), "{}", harness.screen());
-    assert_eq!(harness.key(KeyCode::Enter), save(SettingScope::Project, "./run.sh *"));
-}
-
-#[test]
-fn rule_form_shows_the_syntax_of_its_patterns() {
-    assert!(rule_form().screen().contains("a trailing * matches all remaining words"));
-    let form = |args, patterns: &str| {
-        let proposed = Some(ProposedRules::parse("read_file", patterns));
-        rule_form_of(ApprovalRequest { proposed, args, ..command("") }).screen()
-    };
-    let path = form(json!({"path": "/etc/hosts"}), "/etc/**");
-    assert!(path.contains("* matches within a path component, ** across components."), "{path}");
-    assert!(!path.contains("remaining words") && !path.contains("&&"), "{path}");
-    let host = form(json!({"url": "https://example.org/a"}), "example.org");
-    assert!(!host.contains("* matches"), "{host}");
-}
-
-#[test]
-fn rule_form_reports_problems_in_place() {
-    let mut harness = rule_form();
-    harness.type_text("[");
-    assert_eq!(harness.key(KeyCode::Enter), []);
-    assert!(harness.screen().contains("✗ `match`: error parsing glob"), "{}", harness.screen());
-    harness.control('u');
-    assert_eq!(harness.key(KeyCode::Enter), []);
-    assert!(harness.screen().contains("✗ an empty rule would cover every call"), "{}", harness.screen());
-    harness.type_text("cargo*");
-    assert_eq!(harness.key(KeyCode::Enter), save(SettingScope::User, "cargo*"));
-    let failed = StatusText::error("can't access /home/ada/settings.json");
-    harness.report(TaskResult::List(ListResult::Status(failed)));
-    let screen = harness.screen();
-    assert!(screen.contains("✗ can't access") && screen.contains("bash ❯ cargo*"), "{screen}");
 }
 
 #[test]
@@ -694,6 +392,12 @@ fn rule_form_closes_with_esc_and_with_its_call() {
     let mut harness = rule_form();
     assert_eq!(harness.key(KeyCode::Esc), []);
     assert!(harness.screen().contains("? bash needs approval: runs a command"), "{}", harness.screen());
+    let mut harness = rule_form();
+    let (scope, rules) = (SettingScope::User, ProposedRules::parse("bash", "cargo test*"));
+    let saves = [Action::List(ListAction::SaveRules { call: "c2".into(), scope, rules })];
+    assert_eq!(harness.key(KeyCode::Enter), saves);
+    harness.report(TaskResult::List(ListResult::RulesSaved("c2".into())));
+    assert!(harness.screen().contains("? bash needs approval"), "it closes; the event decides the call");
     let mut harness = rule_form();
     harness.event(EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision: Decision::Once });
     assert!(!harness.screen().contains("always allow"), "{}", harness.screen());

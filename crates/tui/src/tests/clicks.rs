@@ -1,9 +1,9 @@
 //! Mouse clicks and the wheel in lists.
 
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
-use tiller_core::event::{CompactionChoice, Decision, EventKind, QueueItem, QueueKind};
+use tiller_core::event::{CompactionChoice, EventKind, QueueItem, QueueKind};
 
-use crate::action::{Action, BackgroundJob, SessionEdit};
+use crate::action::{Action, SessionEdit};
 use crate::message::{ListResult, Msg, TaskResult};
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::queue::QueueAction;
@@ -49,73 +49,6 @@ fn list(harness: &mut Harness, count: usize) {
 }
 
 #[test]
-fn click_selects_then_accepts() {
-    let mut harness = Harness::new(80, 24);
-    list(&mut harness, 100);
-    assert_eq!(harness.click_on("model 010"), []);
-    assert!(harness.screen().contains("▸ model 010"), "{}", harness.screen());
-    assert_eq!(harness.click_on("model 010"), [Action::Edit(SessionEdit::SetModel("m10".into()))]);
-    assert!(harness.app.compositor.overlays.is_empty());
-}
-
-#[test]
-fn click_initial_selection_is_not_accepted() {
-    let mut harness = Harness::new(80, 24);
-    list(&mut harness, 100);
-    assert_eq!(harness.click_on("▸ model 001"), [], "the list begins with it");
-    assert_eq!(harness.click_on("▸ model 001"), [Action::Edit(SessionEdit::SetModel("m1".into()))]);
-    harness.wait(400);
-    list(&mut harness, 100);
-    harness.type_text("042");
-    assert_eq!(harness.click_on("▸ model 042"), [], "it fits best");
-    assert_eq!(harness.click_on("▸ model 042"), [Action::Edit(SessionEdit::SetModel("m42".into()))]);
-    harness.wait(400);
-    list(&mut harness, 100);
-    harness.key(KeyCode::Down);
-    assert_eq!(
-        harness.click_on("▸ model 002"),
-        [Action::Edit(SessionEdit::SetModel("m2".into()))],
-        "a key went to it"
-    );
-}
-
-#[test]
-fn click_keeps_rows_in_place() {
-    let mut harness = Harness::new(80, 24);
-    list(&mut harness, 100);
-    (0..50).for_each(|_| _ = harness.key(KeyCode::Down));
-    let before = harness.row_of("model 056");
-    harness.click_on("model 056");
-    assert_eq!(harness.row_of("▸ model 056"), before);
-    harness.type_text("model");
-    harness.key(KeyCode::Down);
-    assert!(harness.screen().contains("▸ model 057"), "{}", harness.screen());
-}
-
-#[test]
-fn click_outside_rows_does_nothing() {
-    let mut harness = Harness::new(80, 24);
-    list(&mut harness, 3);
-    for place in ["── models", "type to filter", "enter select"] {
-        for _ in 0..2 {
-            assert_eq!(harness.click_on(place), [], "{place}");
-        }
-    }
-    assert_eq!(harness.mouse_at(MouseEventKind::Down(MouseButton::Left), 10), [], "below the last row");
-    assert!(harness.screen().contains("▸ model 001"), "{}", harness.screen());
-}
-
-#[test]
-fn wheel_moves_list_selection() {
-    let mut harness = Harness::new(80, 24);
-    list(&mut harness, 100);
-    harness.wheel_on(MouseEventKind::ScrollDown, "model 010");
-    harness.wheel_on(MouseEventKind::ScrollDown, "model 010");
-    harness.wheel_on(MouseEventKind::ScrollUp, "model 010");
-    assert!(harness.screen().contains("▸ model 002"), "{}", harness.screen());
-}
-
-#[test]
 fn double_click_accepts_once() {
     let mut harness = Harness::new(80, 24);
     list(&mut harness, 3);
@@ -145,48 +78,6 @@ fn click_before_dialog_is_ignored() {
         harness.click_on("▸ try again"),
         [Action::Edit(SessionEdit::ResolveCompaction(CompactionChoice::Retry))]
     );
-}
-
-#[test]
-fn click_candidate_like_a_list_row() {
-    let mut harness = Harness::new(80, 24);
-    harness.type_text("/");
-    harness.wheel_on(MouseEventKind::ScrollUp, "▸ /new");
-    assert!(harness.screen().contains("▸ /new"), "it ends there: {}", harness.screen());
-    harness.wheel_on(MouseEventKind::ScrollDown, "▸ /new");
-    assert!(harness.screen().contains("▸ /resume"), "{}", harness.screen());
-    assert_eq!(harness.click_on("/name "), []);
-    assert_eq!(harness.app.composer.editor.text(), "/");
-    harness.click_on("▸ /name");
-    assert_eq!(harness.app.composer.editor.text(), "/name ", "it wants to be told something");
-    harness.control('c');
-    harness.wait(400);
-    harness.type_text("/theme ");
-    assert_eq!(harness.click_on("▸ auto"), []);
-    let actions = harness.click_on("▸ auto");
-    assert!(
-        actions.iter().any(|action| matches!(action, Action::Background(BackgroundJob::SaveSetting { .. }))),
-        "{actions:?}"
-    );
-    harness.wait(400);
-    harness.type_text("/fork");
-    harness.click_on("▸ /fork");
-    harness.click_on("▸ /fork");
-    assert_eq!(harness.app.compositor.overlays.len(), 1, "{}", harness.screen());
-}
-
-#[test]
-fn click_candidate_in_reason_is_sent_as_reason() {
-    let mut harness = Harness::new(80, 24);
-    at_work(&mut harness);
-    harness.request_approval();
-    harness.wait(500);
-    harness.key(KeyCode::Tab);
-    harness.type_text("/n");
-    harness.key(KeyCode::Down);
-    harness.key(KeyCode::Up);
-    let reason = "the user rejected it: /new".to_owned();
-    assert_eq!(harness.click_on("▸ /new"), [Action::Decide("c2".into(), Decision::Deny { reason })]);
 }
 
 pub(super) fn queue_messages(harness: &mut Harness) {

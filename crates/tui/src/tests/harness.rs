@@ -23,7 +23,6 @@ use crate::address::{Address, OverlayId};
 use crate::app::App;
 use crate::list_kind::ListKind;
 use crate::message::{LoadedSession, Msg, TaskReport, TaskResult};
-use crate::opened_session::InitialPrompt;
 use crate::overlay::Overlay;
 use crate::transcript::section::LoadedPath;
 use crate::ui_context::UiContext;
@@ -68,11 +67,6 @@ impl Harness {
         self.app.lay_out_panels();
     }
 
-    pub(super) fn send_first_prompt(&mut self, prompt: InitialPrompt) -> Vec<Action> {
-        let requests = self.app.with_composer(|composer, cx| composer.send_first_prompt(prompt, cx));
-        requests.into_iter().map(|request| request.action).collect()
-    }
-
     /// Delivers a result: a result for a list or its choices to the overlay on top, any other to the screen.
     pub(super) fn report_result(&mut self, result: TaskResult) {
         let to = match &result {
@@ -80,6 +74,13 @@ impl Harness {
             _ => Address::Screen,
         };
         self.report_to(to, result);
+    }
+
+    /// Delivers a result; returns the actions that follow.
+    pub(super) fn report(&mut self, result: TaskResult) -> Vec<Action> {
+        self.actions.clear();
+        self.report_result(result);
+        std::mem::take(&mut self.actions)
     }
 
     /// Delivers a result to a part of the screen.

@@ -1,22 +1,15 @@
 //! Rejected input: the message and the returned text; failures stay in the transcript.
 
-use crossterm::event::{KeyCode, KeyModifiers};
+use crossterm::event::KeyCode;
 use tiller_core::id::EntryId;
-use tiller_core::message::Image;
-use tiller_core::setting;
-use tiller_engine::slash_command::InteractiveFrontEnd::{Plain, Tui};
-use tiller_engine::slash_command::available_commands;
 use tiller_engine::{AgentError, InFlight, Snapshot};
 
-use crate::action::{Action, BackgroundJob, ListAction, Submit, TerminalAction, UserText};
+use crate::action::{Action, BackgroundJob, TerminalAction};
 use crate::address::Address;
-use crate::attach::AttachedImage;
 use crate::executor::errors::failure;
 use crate::list_kind::ListKind;
 use crate::message::{LoadedSession, Msg, TaskResult};
-use crate::navigate::Navigate;
-use crate::tests::clicks::queue_messages;
-use crate::tests::harness::{Harness, at_work, state, text};
+use crate::tests::harness::{Harness, state, text};
 use crate::transcript::section::LoadedPath;
 
 impl Harness {
@@ -37,40 +30,6 @@ impl Harness {
             [Action::Terminal(TerminalAction::Copy(copied))] => Some(copied.text.clone()),
             _ => None,
         }
-    }
-}
-
-#[test]
-fn command_unexpected_argument_is_rejected() {
-    let mut harness = Harness::new(80, 24);
-    for line in ["/new and fix it", "/fork 2", "/clone now", "/quit please", "/clear all"] {
-        assert_eq!(harness.submit_pasted(line), [], "{line}");
-        assert_eq!(harness.app.composer.editor.text(), line);
-        assert!(harness.screen().contains("takes no arguments"), "{}", harness.screen());
-    }
-    assert_eq!(harness.submit_pasted("/new"), [Action::Navigate(Navigate::New)]);
-    assert_eq!(
-        harness.submit_pasted("/clear"),
-        [Action::Navigate(Navigate::New)],
-        "which hands know from elsewhere"
-    );
-}
-
-#[test]
-fn command_of_plain_is_rejected() {
-    let of_plain = available_commands(Plain).filter(|row| !row.is_available(Tui));
-    let names: Vec<&str> = of_plain.map(|row| row.name).collect();
-    assert_eq!(names, ["go", "now", "queue", "send", "drop", "stop"]);
-    for name in names {
-        let mut harness = Harness::new(80, 24);
-        harness.type_text(&format!("/{name}"));
-        let stored = BackgroundJob::AppendHistory(vec![format!("/{name}")]);
-        assert_eq!(harness.key(KeyCode::Enter), [Action::Background(stored)]);
-        assert_eq!(harness.app.composer.editor.text(), format!("/{name}"));
-        let message = format!("/{name} is available only with --plain");
-        assert!(harness.screen().contains(&message), "{}", harness.screen());
-        let names_key = harness.screen().contains("; press alt+up to edit the queue");
-        assert_eq!(names_key, ["queue", "send", "drop"].contains(&name), "{}", harness.screen());
     }
 }
 
@@ -103,28 +62,6 @@ fn copy_partly_loaded_session_says_so() {
     harness.answer(vec![text("one")]);
     assert_eq!(harness.copied_text("/copy 9"), None);
     assert!(harness.screen().contains("only the last 1 answers are loaded"), "{}", harness.screen());
-}
-
-#[test]
-fn settings_invalid_value_is_returned() {
-    let mut harness = Harness::new(80, 24);
-    let auto = Action::List(ListAction::Set(&setting::APPROVAL, "auto".into()));
-    assert_eq!(harness.submit_pasted("/settings approval auto"), [auto]);
-    assert_eq!(
-        harness.submit_pasted("/settings sync"),
-        [Action::List(ListAction::LoadItems(ListKind::Settings))],
-        "a name alone narrows the list"
-    );
-    harness.key(KeyCode::Esc);
-    harness.key(KeyCode::Esc);
-    for (line, says) in [
-        ("/settings approval sometimes", "`sometimes` is not one of"),
-        ("/settings aproval auto", "did you mean `approval`?"),
-    ] {
-        assert_eq!(harness.submit_pasted(line), [], "{line}");
-        let screen = harness.screen();
-        assert!(screen.contains(says) && screen.contains(&format!("❯ {line}")), "{screen}");
-    }
 }
 
 /// Returns the rows of a flash on a screen of this height.
@@ -211,99 +148,4 @@ fn input_error_returns_text_under_list() {
         harness.key(KeyCode::Esc);
         assert_eq!(harness.app.composer.editor.text(), "/skill:typo look at the lexer");
     }
-}
-
-#[test]
-fn input_error_keeps_edited_message_apart() {
-    let slip = || {
-        let (typed, message) = ("/skill:typo look".to_owned(), "there is no skill typo".to_owned());
-        TaskResult::invalid_input(typed, (message, None))
-    };
-    let mut harness = Harness::new(80, 24);
-    at_work(&mut harness);
-    queue_messages(&mut harness);
-    harness.type_text("a draft");
-    harness.press(KeyCode::Up, KeyModifiers::ALT);
-    harness.key(KeyCode::Enter);
-    harness.report_result(slip());
-    assert_eq!(harness.app.composer.editor.text(), "the third of them");
-    (0..2).for_each(|_| _ = harness.key(KeyCode::Esc));
-    let draft = harness.app.composer.editor.text();
-    assert!(draft.starts_with("/skill:typo look") && draft.ends_with("a draft"), "{draft}");
-    harness.control('c');
-    harness.request_approval();
-    harness.wait(500);
-    harness.key(KeyCode::Tab);
-    harness.type_text("use nextest");
-    harness.report_result(slip());
-    assert_eq!(harness.app.composer.editor.text(), "use nextest");
-    assert!(harness.screen().contains("your text is in the prompt history"), "{}", harness.screen());
-    assert_eq!(harness.app.composer.editor.history().last().map(String::as_str), Some("/skill:typo look"));
-}
-
-fn image(data: &str) -> Image {
-    Image { data: data.into(), mime_type: "image/png".into() }
-}
-
-/// Returns a rejected message with an image.
-fn rejected_with_image() -> TaskResult {
-    let (text, images) = ("/skill:typo see [image #1: 3×2]".to_owned(), vec![image("first")]);
-    let message = "there is no skill typo".to_owned();
-    TaskResult::invalid_input(UserText { text, images }, (message, None))
-}
-
-#[test]
-fn input_error_returns_images() {
-    let mut harness = Harness::new(80, 24);
-    harness.report_result(rejected_with_image());
-    assert_eq!(harness.app.composer.editor.images(), [image("first")]);
-    let mut harness = Harness::new(80, 24);
-    harness.report(TaskResult::Attached(AttachedImage { image: image("second"), size: (3, 2) }));
-    harness.report_result(rejected_with_image());
-    assert_eq!(harness.app.composer.editor.text(), "/skill:typo see [image #2: 3×2]\n\n[image #1: 3×2] ");
-    assert_eq!(harness.app.composer.editor.images(), [image("second"), image("first")]);
-}
-
-#[test]
-fn input_error_while_editing_returns_images_to_draft() {
-    let mut harness = Harness::new(80, 24);
-    at_work(&mut harness);
-    queue_messages(&mut harness);
-    harness.press(KeyCode::Up, KeyModifiers::ALT);
-    harness.key(KeyCode::Enter);
-    harness.report_result(rejected_with_image());
-    assert_eq!(harness.app.composer.editor.images(), []);
-    (0..2).for_each(|_| _ = harness.key(KeyCode::Esc));
-    assert_eq!(harness.app.composer.editor.text(), "/skill:typo see [image #1: 3×2]");
-    assert_eq!(harness.app.composer.editor.images(), [image("first")]);
-}
-
-#[test]
-fn input_error_in_reason_recalls_images() {
-    let mut harness = Harness::new(80, 24);
-    harness.request_approval();
-    harness.wait(500);
-    harness.key(KeyCode::Tab);
-    harness.type_text("use nextest");
-    harness.report_result(rejected_with_image());
-    harness.key(KeyCode::Enter);
-    harness.key(KeyCode::Up);
-    // The newest image follows the reason.
-    assert_eq!(harness.app.composer.editor.text(), "/skill:typo see [image #1: 3×2]");
-    assert_eq!(harness.app.composer.editor.images(), [image("first")]);
-}
-
-#[test]
-fn input_rejected_or_failed_returns_images() {
-    let submit =
-        Submit::WithImages(Box::new(Submit::Steer("see [image #1: 3×2]".into())), vec![image("first")]);
-    let action = Action::Submit(submit);
-    let text = action.typed();
-    let mut harness = Harness::new(80, 24);
-    harness.reject(Address::Composer, action);
-    assert_eq!(harness.app.composer.editor.images(), [image("first")]);
-    let mut harness = Harness::new(80, 24);
-    harness.report_result(TaskResult::Failed { message: "the disk is full".into(), hint: None, text });
-    assert_eq!(harness.app.composer.editor.text(), "see [image #1: 3×2]");
-    assert_eq!(harness.app.composer.editor.images(), [image("first")]);
 }

@@ -5,7 +5,7 @@ use tiller_core::event::{EventKind, QueueItem, QueueKind};
 use tiller_core::message::Image;
 
 use super::harness::{Harness, at_work, call, steered, text};
-use crate::action::{Action, Submit, TerminalAction};
+use crate::action::{Action, Submit};
 use crate::address::Address;
 use crate::attach::AttachedImage;
 use crate::message::{Msg, TaskResult};
@@ -61,40 +61,6 @@ fn search_keys_do_not_reach_the_queue() {
 }
 
 #[test]
-fn returned_messages_keep_all_images() {
-    let mut harness = Harness::new(80, 24);
-    let waiting = |id: &str| QueueItem {
-        id: id.into(),
-        kind: QueueKind::FollowUp,
-        text: "like [image #1: 3×2]".into(),
-        typed: None,
-        images: [Image { data: id.into(), mime_type: "image/png".into() }].into(),
-        held: false,
-    };
-    let report = TaskResult::ReturnedMessages(vec![waiting("q1"), waiting("q2")]);
-    assert!(report.returns_input(), "they are in no queue anymore");
-    harness.report_result(report);
-    assert_eq!(harness.app.composer.editor.text(), "like [image #1: 3×2]\n\nlike [image #2: 3×2]");
-    assert_eq!(
-        harness.app.composer.editor.images().iter().map(|image| &*image.data).collect::<Vec<_>>(),
-        ["q1", "q2"]
-    );
-}
-
-#[test]
-fn image_rejected_job_types_path() {
-    let mut harness = Harness::new(80, 24);
-    harness.actions.clear();
-    let actions = {
-        harness.input(Msg::Paste("/tmp/shot.png".into()));
-        std::mem::take(&mut harness.actions)
-    };
-    let [action @ Action::Attach(..)] = &actions[..] else { panic!("{actions:?}") };
-    harness.reject(Address::Composer, action.clone());
-    assert_eq!(harness.app.composer.editor.text(), "/tmp/shot.png");
-}
-
-#[test]
 fn search_paste_bidi_is_visible() {
     let mut harness = Harness::new(80, 24);
     harness.control('f');
@@ -116,26 +82,6 @@ fn search_has_keys_while_editing_queue() {
     harness.key(KeyCode::Esc);
     assert!(harness.app.queue.is_editing() && !harness.app.transcript.is_searching());
     assert_eq!(harness.app.composer.editor.text(), "then run the suite");
-}
-
-#[test]
-fn completion_has_keys_while_editing_queue() {
-    let mut harness = Harness::new(80, 24);
-    at_work(&mut harness);
-    harness.queue_one();
-    harness.press(KeyCode::Up, KeyModifiers::ALT);
-    harness.key(KeyCode::Enter);
-    harness.control('u');
-    harness.type_text("/mod");
-    assert!(!harness.app.composer.completion.candidates().is_empty());
-    harness.key(KeyCode::Esc);
-    assert!(harness.app.queue.is_editing() && harness.app.composer.completion.candidates().is_empty());
-    harness.type_text("e");
-    harness.key(KeyCode::Tab);
-    assert_eq!(
-        (harness.app.composer.editor.text().trim_end(), harness.app.queue.is_editing()),
-        ("/model", true)
-    );
 }
 
 #[test]
@@ -188,47 +134,6 @@ fn drag_ending_under_list_ends() {
 }
 
 #[test]
-fn completion_leaves_arrows_to_history() {
-    let mut harness = Harness::new(80, 24);
-    harness.app.composer.editor.remember("/t");
-    harness.key(KeyCode::Up);
-    assert_eq!(harness.app.composer.editor.text(), "/t");
-    harness.key(KeyCode::Up);
-    assert_eq!(harness.app.composer.editor.text(), "an earlier prompt");
-    harness.key(KeyCode::Down);
-    harness.type_text("r");
-    assert!(!harness.app.composer.completion.candidates().is_empty(), "changed, it is a text like any other");
-}
-
-#[test]
-fn completion_updates_after_external_editor() {
-    let mut harness = Harness::new(80, 24);
-    harness.type_text("/mod");
-    assert_eq!(harness.control('g'), [Action::Terminal(TerminalAction::EditExternally("/mod".into()))]);
-    harness.report_result(TaskResult::Edited("hello".into()));
-    assert_eq!(harness.key(KeyCode::Enter).last(), Some(&Action::Submit(Submit::Steer("hello".into()))));
-}
-
-#[test]
-fn shell_command_not_run_is_returned() {
-    let mut harness = Harness::new(80, 24);
-    for line in ["!ls", "!!ls", "ls"] {
-        harness.type_text(line);
-        let actions = harness.key(KeyCode::Enter);
-        let Some(Action::Submit(say)) = actions.last() else { panic!("{actions:?}") };
-        assert_eq!(say.typed(), Some(line.to_owned().into()));
-    }
-}
-
-#[test]
-fn undelivered_message_is_a_draft() {
-    let mut harness = Harness::new(80, 24);
-    harness.type_text("half");
-    harness.reject(Address::Composer, Action::Submit(Submit::Steer("whole".into())));
-    assert_eq!(harness.app.composer.editor.text(), "whole\n\nhalf");
-}
-
-#[test]
 fn undelivered_queue_command_loses_nothing() {
     let item = |id: &str, text: &str| QueueItem {
         id: id.into(),
@@ -247,54 +152,6 @@ fn undelivered_queue_command_loses_nothing() {
         Action::Queue(QueueAction::Edit("q1".into(), "otherwise".into(), AfterQueueEdit::Keep)),
     );
     assert!(harness.app.composer.editor.text().starts_with("otherwise"));
-}
-
-#[test]
-fn image_placeholder_is_never_split() {
-    let mut harness = Harness::new(80, 24);
-    harness.report_result(TaskResult::Attached(picture()));
-    assert_eq!(harness.app.composer.editor.text(), "[image #1: 3×2] ");
-    harness.control('w');
-    assert_eq!(harness.app.composer.editor.text(), "");
-    harness.report_result(TaskResult::Attached(picture()));
-    harness.control('a');
-    harness.type_text("see ");
-    harness.key(KeyCode::Left);
-    harness.press(KeyCode::Char('d'), KeyModifiers::ALT);
-    assert_eq!(harness.app.composer.editor.text(), "see ");
-}
-
-#[test]
-fn queued_message_takes_no_image() {
-    let mut harness = Harness::new(80, 24);
-    at_work(&mut harness);
-    harness.queue_one();
-    harness.press(KeyCode::Up, KeyModifiers::ALT);
-    harness.key(KeyCode::Enter);
-    harness.report_result(TaskResult::Attached(picture()));
-    assert_eq!(harness.app.composer.editor.text(), "then run the suite");
-    assert!(harness.screen().contains("Images can't be attached here"), "{}", harness.screen());
-}
-
-#[test]
-fn draft_has_no_image_placeholder() {
-    let mut harness = Harness::new(80, 24);
-    harness.type_text("look:");
-    harness.report_result(TaskResult::Attached(picture()));
-    harness.type_text("what is it");
-    assert_eq!(harness.app.composer.unsent_text(), "look: what is it");
-}
-
-#[test]
-fn history_prompt_has_expanded_paste() {
-    let mut harness = Harness::new(80, 24);
-    let pasted = "one line\n".repeat(9);
-    harness.input(Msg::Paste(pasted.clone()));
-    harness.key(KeyCode::Enter);
-    harness.input(Msg::Paste("another\n".repeat(9)));
-    harness.control('c');
-    harness.key(KeyCode::Up);
-    assert_eq!(harness.app.composer.editor.expanded(), pasted);
 }
 
 /// Random keys and events at random sizes: every state that they lead to can be drawn.
@@ -354,26 +211,6 @@ fn random_keys_and_events_never_panic() {
             }
         }
         assert_eq!(harness.screen().split('\n').count(), usize::from(harness.app.ui.size.1));
-    }
-}
-
-#[test]
-fn click_anywhere_keeps_cursor_off_placeholder() {
-    for (width, height) in (1..14).flat_map(|width| (1..10).map(move |height| (width, height))) {
-        let mut harness = Harness::new(width, height);
-        harness.type_text("日本 a\tb ");
-        harness.input(Msg::Paste("line\n".repeat(20)));
-        harness.type_text(" after");
-        for (column, row) in (0..width).flat_map(|column| (0..height).map(move |row| (column, row))) {
-            harness.mouse_button(MouseEventKind::Down(MouseButton::Left), (column, row));
-            harness.mouse_button(MouseEventKind::Up(MouseButton::Left), (column, row));
-            let before = harness.app.composer.editor.before_cursor();
-            assert_eq!(
-                before.contains('['),
-                before.contains(']'),
-                "{width}x{height}, {column} {row}: {before}"
-            );
-        }
     }
 }
 

@@ -10,13 +10,12 @@ use crate::action::{Action, MessageExtra, Submit};
 use crate::message::{Msg, TaskResult};
 
 /// Returns a front end whose model accepts 1,000 tokens, with a paste of some 1,500 tokens in the editor, and
-/// the paste.
+/// the whole text.
 fn long_message() -> (Harness, String) {
     let mut harness = Harness::new(80, 24);
     let context = ContextUse { used: Tokens(0), window: Tokens(1_000) };
     harness.report_result(TaskResult::State(Box::new(SessionState { context, ..state() })));
-    let paste: String = (0..500).map(|line| format!("line number {line:03}\n")).collect();
-    let paste = paste[..6_000].to_owned();
+    let paste = "line number 001\n".repeat(375);
     harness.type_text("fix this: ");
     harness.input(Msg::Paste(paste.clone()));
     (harness, format!("fix this: {paste}"))
@@ -25,42 +24,12 @@ fn long_message() -> (Harness, String) {
 const SHORT: &str = "fix this: [paste #1: 375 lines]";
 
 #[test]
-fn long_message_asks_before_sending() {
-    let (mut harness, _) = long_message();
-    assert_eq!(harness.key(KeyCode::Enter), []);
-    let screen = harness.screen();
-    assert!(
-        screen.contains("about 1.5k tokens; the context window of claude-sonnet-4-5 is 1.0k"),
-        "{screen}"
-    );
-    for choice in ["attach it as a file", "send it anyway", "back to the editor"] {
-        assert!(screen.contains(choice), "{choice} in {screen}");
-    }
-}
-
-#[test]
 fn long_message_as_file_has_placeholders() {
     let (mut harness, whole) = long_message();
     harness.key(KeyCode::Enter);
     let sent = Submit::WithExtra(Box::new(Submit::Steer(SHORT.into())), MessageExtra::AsFile(whole));
     assert!(harness.key(KeyCode::Enter).contains(&Action::Submit(sent)));
     assert!(harness.app.composer.editor.is_empty() && harness.app.compositor.overlays.is_empty());
-}
-
-#[test]
-fn long_message_not_stored_is_returned() {
-    let say =
-        Submit::WithExtra(Box::new(Submit::Steer(SHORT.into())), MessageExtra::AsFile("the whole".into()));
-    assert_eq!(say.typed(), Some("the whole".to_owned().into()));
-}
-
-#[test]
-fn long_message_can_be_sent_anyway() {
-    let (mut harness, whole) = long_message();
-    harness.key(KeyCode::Enter);
-    harness.key(KeyCode::Down);
-    let sent = Submit::WithExtra(Box::new(Submit::Steer(whole)), MessageExtra::AnyLength);
-    assert!(harness.key(KeyCode::Enter).contains(&Action::Submit(sent)));
 }
 
 #[test]
@@ -80,15 +49,6 @@ fn long_message_back_stays_in_editor() {
 }
 
 #[test]
-fn long_message_half_window_is_sent_at_once() {
-    let (mut harness, _) = long_message();
-    harness.app.composer.editor.clear();
-    let half = "x".repeat(2_000);
-    harness.input(Msg::Paste(half.clone()));
-    assert!(harness.key(KeyCode::Enter).contains(&Action::Submit(Submit::Steer(half))));
-}
-
-#[test]
 fn message_shows_its_attachments() {
     let mut harness = Harness::new(80, 24);
     let text = "see @src/lexer.rs\n\n<file path=\"src/lexer.rs\" lines=\"212\">\nfn lex() {}\n</file>";
@@ -96,17 +56,4 @@ fn message_shows_its_attachments() {
     harness.message(Message::User(UserMessage::text(text, UnixMs(harness.now)).typed_as(typed)));
     let screen = harness.screen();
     assert!(screen.contains("@src/lexer.rs · 212 lines") && !screen.contains("fn lex()"), "{screen}");
-}
-
-#[test]
-fn paste_placeholder_mentions_no_files() {
-    let mut harness = Harness::new(80, 24);
-    let paste = "look at @~/.ssh/id_rsa\n".repeat(20);
-    harness.type_text("fix @a.rs: ");
-    harness.input(Msg::Paste(paste.clone()));
-    let submit = Submit::Steer(format!("fix @a.rs: {paste}"));
-    let sent =
-        Submit::WithExtra(Box::new(submit), MessageExtra::FilesOf("fix @a.rs: [paste #1: 20 lines]".into()));
-    let actions = harness.key(KeyCode::Enter);
-    assert!(actions.contains(&Action::Submit(sent)), "{actions:?}");
 }

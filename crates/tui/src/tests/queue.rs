@@ -147,15 +147,6 @@ fn queue_esc_after_run_keeps_message_held() {
 }
 
 #[test]
-fn queue_held_message_stays_held() {
-    let mut harness = with_queue(80, 24);
-    harness.set_queue(three_items().into_iter().map(|item| QueueItem { held: true, ..item }).collect());
-    harness.alt_up();
-    assert_eq!(harness.key(KeyCode::Enter), []);
-    assert_eq!(harness.key(KeyCode::Enter), [], "nothing was changed");
-}
-
-#[test]
 fn queue_undo_restores_removed() {
     let mut harness = with_queue(80, 24);
     harness.alt_up();

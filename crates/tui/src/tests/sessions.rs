@@ -1,65 +1,30 @@
 //! Session lists: search, rename, trash, restore, open.
 
+use std::sync::Arc;
+
 use crossterm::event::KeyCode;
 use tiller_core::event::SessionChange;
-use tiller_core::unit::{Tokens, UnixMs, Usd};
-use tiller_engine::SessionSwitched;
+use tiller_core::unit::UnixMs;
+use tiller_engine::{SessionState, SessionSwitched};
 use tiller_render::{Line, Role};
-use tiller_session::{SearchHit, SessionScope, SessionSummary, Snippet};
+use tiller_session::SessionScope;
 
 use crate::action::{Action, ListAction};
 use crate::address::Address;
+use crate::completion::files::FileList;
 use crate::effect::{Effect, OverlayRequest};
-use crate::message::{ListResult, Msg, SessionsResult, TaskResult};
+use crate::message::{CompletionResult, ListResult, Msg, SessionsResult, TaskResult};
 use crate::navigate::Navigate;
 use crate::picker::item::PickerChoice;
 use crate::picker::line_prompt::StatusText;
-use crate::picker::session_query::{SearchRequest, SessionExcerpt, SessionQueryId};
-use crate::picker::sessions::{hits, session_items};
-use crate::tests::harness::{Harness, SIZES, START};
-
-fn summary(number: i64, name: Option<&str>, prompt: &str, cwd: &str) -> SessionSummary {
-    SessionSummary {
-        path: format!("/s/{number}.jsonl").into(),
-        id: format!("01JD6X9QWERTY00000{number:08}").as_str().into(),
-        cwd: cwd.into(),
-        name: name.map(str::to_owned),
-        first_prompt: Some(prompt.into()),
-        entries: 12,
-        messages: 10,
-        tokens: Tokens(5_000),
-        cost: Usd(0.1),
-        modified: UnixMs(START - number * 7_200_000),
-        last_activity: UnixMs(START),
-        model: None,
-        remote: None,
-        parent_session: None,
-        bytes: 1_000,
-    }
-}
-
-fn summaries() -> Vec<SessionSummary> {
-    let long = "the parser test fails on windows line endings, find out why and then fix whatever it is";
-    vec![
-        summary(0, Some("fix-crlf"), long, "/home/ada/code/conf"),
-        summary(1, None, long, "/home/ada/code/a-project-with-quite-a-long-name"),
-        summary(30, None, "write\n the\u{1b}[31m release notes", "/srv"),
-    ]
-}
-
-fn hit(session: SessionSummary, pieces: &[(&str, bool)]) -> SearchHit {
-    let snippet = pieces.iter().map(|(text, matched)| Snippet { text: (*text).into(), matched: *matched });
-    SearchHit { entry: "e1".into(), timestamp: session.modified, session, snippet: snippet.collect() }
-}
+use crate::picker::session_query::{SearchRequest, SessionQueryId};
+use crate::picker::sessions::session_items;
+use crate::picker::tests::sessions::summaries;
+use crate::tests::harness::{Harness, START, state};
 
 /// Returns the search request with this number.
 fn search_request_of(query_id: u64, scope: SessionScope, words: &str) -> Action {
     Action::SearchSessions(SearchRequest { query_id: SessionQueryId(query_id), scope, words: words.into() })
-}
-
-/// Returns the request of the first search.
-fn search_request(scope: SessionScope, words: &str) -> Action {
-    search_request_of(1, scope, words)
 }
 
 impl Harness {
@@ -78,52 +43,6 @@ impl Harness {
     fn load_sessions(&mut self, scope: SessionScope) {
         let items = session_items(&summaries(), scope, UnixMs(self.now));
         self.sessions_result(scope, SessionsResult::Sessions(items));
-    }
-}
-
-#[test]
-fn sessions_list_with_hits_below() {
-    for (width, height) in [(80, 24), (120, 40)] {
-        let mut harness = Harness::new(width, height);
-        harness.type_text("/resume");
-        assert_eq!(harness.key(KeyCode::Enter)[1..], [search_request(SessionScope::ThisDirectory, "")]);
-        harness.load_sessions(SessionScope::ThisDirectory);
-        assert_eq!(harness.key(KeyCode::Tab), [search_request(SessionScope::Everywhere, "")]);
-        harness.load_sessions(SessionScope::Everywhere);
-        harness.sessions_result(SessionScope::Everywhere, SessionsResult::Indexing(Some((1_204, 10_000))));
-        for (words, key) in [("w", 'w'), ("wi", 'i'), ("win", 'n')] {
-            assert_eq!(harness.key(KeyCode::Char(key))[0], search_request(SessionScope::Everywhere, words));
-        }
-        let found = [
-            hit(
-                summary(9, Some("elsewhere"), "", "/srv"),
-                &[("…open the ", false), ("window", true), (" again", false)],
-            ),
-            hit(summaries().remove(0), &[("shown already", true)]),
-        ];
-        let items = hits(&found, UnixMs(harness.now));
-        harness
-            .sessions_result(SessionScope::Everywhere, SessionsResult::Hits { words: "win".into(), items });
-        insta::assert_snapshot!(format!("sessions_{width}x{height}"), harness.screen());
-        assert_eq!(
-            harness.key(KeyCode::End),
-            [Action::List(ListAction::Preview(
-                "/s/9.jsonl".into(),
-                SessionExcerpt::Around("e1".into(), "window".into())
-            ))]
-        );
-        let lines = vec![Line::new("▌ open the window", Role::User)];
-        let of = |name: &str| PickerChoice::Open(format!("/s/{name}.jsonl").into());
-        harness.report_result(TaskResult::List(ListResult::Preview { of: of("9"), lines }));
-        let late = vec![Line::new("of another one", Role::User)];
-        harness.report_result(TaskResult::List(ListResult::Preview { of: of("0"), lines: late }));
-        insta::assert_snapshot!(format!("session_previewed_{width}x{height}"), harness.screen());
-        assert_eq!(harness.key(KeyCode::Enter), [Action::Navigate(Navigate::Open("/s/9.jsonl".into()))]);
-        assert_eq!(
-            harness.key(KeyCode::Esc),
-            [Action::EndSessionSearch],
-            "until it is there one can stay here"
-        );
     }
 }
 
@@ -179,40 +98,6 @@ fn sessions_rename_trash_and_restore() {
             "it is chosen"
         );
         assert_eq!(harness.control('z'), []);
-    }
-}
-
-#[test]
-fn sessions_failed_rename_reopens_prompt() {
-    let scope = SessionScope::ThisDirectory;
-    for (width, height) in [(80, 24), (120, 40)] {
-        let mut harness = Harness::new(width, height);
-        harness.type_text("/resume");
-        harness.key(KeyCode::Enter);
-        harness.load_sessions(scope);
-        harness.control('r');
-        harness.control('u');
-        harness.type_text("better name");
-        harness.key(KeyCode::Enter);
-        let file = "/home/ada/.local/share/tiller/sessions/--home-ada-code-conf--/2026-11-22T08-00-00_01JD6X9Q.jsonl";
-        let error =
-            StatusText::error(format!("session file {file}: another process writes to it (process 4711)"));
-        let name = "better name".to_owned();
-        let path = "/s/0.jsonl".into();
-        harness.report_result(TaskResult::List(ListResult::RenameFailed { path, name, reason: error }));
-        insta::assert_snapshot!(format!("session_not_named_{width}x{height}"), harness.screen());
-        let rename = Action::List(ListAction::NameSession("/s/0.jsonl".into(), "better name".into()));
-        assert_eq!(harness.key(KeyCode::Enter), [rename]);
-        harness.key(KeyCode::Down);
-        let error = StatusText::error(format!("{}because of this", "it failed ".repeat(60)));
-        let name = "better name".to_owned();
-        let path = "/s/0.jsonl".into();
-        harness.report_result(TaskResult::List(ListResult::RenameFailed { path, name, reason: error }));
-        let screen = harness.screen();
-        let rows = screen.lines().filter(|line| line.contains("it failed"));
-        assert_eq!(rows.count(), 3, "{screen}");
-        assert!(screen.contains("because of this"), "{screen}");
-        assert!(screen.contains('…') && !screen.contains("name ❯"), "who went on is left alone: {screen}");
     }
 }
 
@@ -299,76 +184,6 @@ fn sessions_stale_search_is_dropped() {
 }
 
 #[test]
-fn sessions_found_by_either_end_of_id() {
-    let mut harness = Harness::new(80, 24);
-    harness.app.apply(Effect::Open(OverlayRequest::sessions()));
-    let mut current = summaries();
-    current[1].id = "7QRSTUVWXYZABCDEFGHJK".into();
-    let items = session_items(&current, SessionScope::ThisDirectory, UnixMs(harness.now));
-    harness.sessions_result(SessionScope::ThisDirectory, SessionsResult::Sessions(items));
-    for part in ["7qrs", "7QRSTUVWXY", "zabcdefghjk"] {
-        harness.control('u');
-        harness.type_text(part);
-        assert_eq!(
-            harness.key(KeyCode::Enter),
-            [Action::Navigate(Navigate::Open(current[1].path.clone()))],
-            "{part}"
-        );
-        harness.report_result(TaskResult::List(ListResult::Status(StatusText::note(
-            "this session is already open",
-        ))));
-    }
-}
-
-#[test]
-fn sessions_threads_switch_to_newest() {
-    let mut harness = Harness::new(80, 24);
-    harness.type_text("/resume");
-    harness.key(KeyCode::Enter);
-    let scope = SessionScope::ThisDirectory;
-    let mut current = summaries();
-    current[0].parent_session = Some("/s/30.jsonl".into());
-    harness.sessions_result(
-        scope,
-        SessionsResult::Sessions(session_items(&current, scope, UnixMs(harness.now))),
-    );
-    for (width, height) in SIZES {
-        harness.resize(width, height);
-        insta::assert_snapshot!(format!("threads_{width}x{height}"), harness.screen());
-    }
-    harness.control('t');
-    let screen = harness.screen();
-    assert!(screen.contains("   fix-crlf") && !screen.contains("└─"), "{screen}");
-}
-
-#[test]
-fn sessions_other_query_or_scope_is_dropped() {
-    let mut harness = Harness::new(80, 24);
-    harness.type_text("/resume not there");
-    assert_eq!(harness.key(KeyCode::Enter)[1..], [search_request(SessionScope::ThisDirectory, "not there")]);
-    harness.load_sessions(SessionScope::Everywhere);
-    assert!(harness.screen().contains("loading…"));
-    harness.load_sessions(SessionScope::ThisDirectory);
-    let items = hits(&[hit(summary(9, None, "p", "/srv"), &[("said", true)])], UnixMs(harness.now));
-    harness.sessions_result(
-        SessionScope::ThisDirectory,
-        SessionsResult::Hits { words: "not".into(), items: items.clone() },
-    );
-    assert!(harness.screen().contains("no match"));
-    harness.sessions_result(
-        SessionScope::ThisDirectory,
-        SessionsResult::Hits { words: "not there".into(), items },
-    );
-    assert!(harness.screen().contains("» said"));
-    assert_eq!(
-        harness.key(KeyCode::Esc)[..1],
-        [search_request(SessionScope::ThisDirectory, "")],
-        "all of them again"
-    );
-    assert_eq!(harness.key(KeyCode::Esc), [Action::EndSessionSearch]);
-}
-
-#[test]
 fn sessions_typing_while_opening_is_kept() {
     let mut harness = Harness::new(80, 24);
     harness.type_text("/resume");
@@ -401,22 +216,6 @@ fn sessions_typing_survives_failed_open() {
         }
         assert_eq!(harness.app.composer.editor.text(), "and then");
     }
-}
-
-#[test]
-fn sessions_selection_follows_session() {
-    let mut harness = Harness::new(80, 24);
-    harness.type_text("/resume");
-    harness.key(KeyCode::Enter);
-    let scope = SessionScope::ThisDirectory;
-    let items = session_items(&summaries(), scope, UnixMs(harness.now));
-    harness.sessions_result(
-        scope,
-        SessionsResult::Sessions(session_items(&summaries()[1..], scope, UnixMs(harness.now))),
-    );
-    harness.key(KeyCode::Down);
-    harness.sessions_result(scope, SessionsResult::Sessions(items));
-    assert_eq!(harness.key(KeyCode::Enter)[0], Action::Navigate(Navigate::Open("/s/30.jsonl".into())));
 }
 
 #[test]
@@ -455,4 +254,16 @@ fn start_early_enter_opens_nothing() {
     harness.wait(300);
     assert!(!harness.key(KeyCode::Enter).iter().any(|action| matches!(action, Action::Navigate(_))));
     assert!(harness.screen().contains("── sessions"), "{}", harness.screen());
+}
+
+#[test]
+fn completion_other_directory_lists_files_again() {
+    let mut harness = Harness::new(80, 24);
+    let files = Arc::new(FileList::from(&["src/main.rs"][..]));
+    harness.type_text("@");
+    harness.report(TaskResult::Completion(CompletionResult::Files(files)));
+    harness.control('u');
+    let elsewhere = SessionState { cwd: "/srv".into(), ..state() };
+    harness.report(TaskResult::State(Box::new(elsewhere)));
+    assert_eq!(harness.key(KeyCode::Char('@')), [Action::List(ListAction::WalkFiles("/srv".into()))]);
 }

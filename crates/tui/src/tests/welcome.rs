@@ -100,14 +100,6 @@ fn context_page_shows_shares() {
 }
 
 #[test]
-fn context_command_requests_page() {
-    let mut harness = Harness::new(80, 24);
-    harness.type_text("/context");
-    let actions = harness.key(KeyCode::Enter);
-    assert!(actions.iter().any(|action| matches!(action, Action::ShowContext { .. })), "{actions:?}");
-}
-
-#[test]
 fn mcp_page_shows_each_server() {
     let mut harness = Harness::new(80, 24);
     harness.type_text("/mcp");

@@ -1,8 +1,10 @@
 //! The composer while candidates are offered: keys and results in, text, rows and actions out.
 
+mod arguments;
+mod clicks;
+
 use std::sync::Arc;
 
-use crossterm::event::KeyModifiers;
 use tiller_core::message::Image;
 use tiller_core::setting;
 use tiller_engine::{AgentCommand, CommandSource};
@@ -11,65 +13,17 @@ use super::*;
 use crate::action::{ListAction, Submit};
 use crate::address::Address;
 use crate::attach::AttachedImage;
-use crate::completion::files::FileList;
+use crate::completion::files::{FileList, FileRankingJob};
 use crate::completion::paths::{PathQuery, list_paths_for};
 use crate::completion::values::ArgumentValues;
-use crate::component::testing::Bench;
-use crate::component::{Component, UiEvent};
-use crate::composer::view::completion_lines;
+use crate::composer::testing::ComposerBench;
 use crate::effect::{Effect, OverlayRequest};
 use crate::list_kind::ListKind;
 use crate::message::TaskResult;
 use crate::picker::item::{PickerChoice, PickerItem};
 
-/// The composer on its bench, with the keys that reach it in the app.
-struct CompletionBench(Bench<Composer>);
-
-impl CompletionBench {
-    fn new() -> Self {
-        Self(Bench::of(Composer::new(Vec::new()), Address::Composer))
-    }
-
-    fn text(&self) -> String {
-        self.0.component.editor.text()
-    }
-
-    /// The effects of a key, which is typed if nothing else takes it, and of what follows it.
-    fn effects(&mut self, key: KeyEvent) -> Vec<Effect> {
-        let event = UiEvent::Key(key);
-        let (outcome, mut effects) = self.0.send(event);
-        if outcome == Outcome::Ignored {
-            effects.extend(self.0.work(|composer, cx| _ = composer.type_key(&event, cx)));
-        }
-        effects.extend(self.0.refresh());
-        effects
-    }
-
-    fn key(&mut self, code: KeyCode) -> Vec<Action> {
-        actions(self.effects(KeyEvent::from(code)))
-    }
-
-    fn control(&mut self, c: char) {
-        self.effects(KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL));
-    }
-
-    fn type_text(&mut self, text: &str) {
-        text.chars().for_each(|c| _ = self.key(KeyCode::Char(c)));
-    }
-
-    /// Delivers a result; returns the actions that follow.
-    fn report(&mut self, result: TaskResult) -> Vec<Action> {
-        let (left, mut effects) = self.0.take(result);
-        assert!(left.is_none());
-        effects.extend(self.0.refresh());
-        actions(effects)
-    }
-
-    fn reject(&mut self, action: Action) {
-        assert!(self.0.with(|composer, cx| composer.rejected(action, cx)).0.is_none());
-    }
-
-    /// Does what the executor would do about files.
+impl ComposerBench {
+    /// Ranks files, as the executor would.
     fn rank_files(&mut self, actions: Vec<Action>) {
         for action in actions {
             if let Action::List(ListAction::RankFiles(ranking)) = action {
@@ -84,20 +38,6 @@ impl CompletionBench {
             self.rank_files(actions);
         }
     }
-
-    /// The rows of the candidates.
-    fn screen(&self) -> String {
-        let lines = completion_lines(&self.0.component.completion, &self.0.view());
-        lines.iter().map(|line| line.text().trim_end().to_owned()).collect::<Vec<_>>().join("\n")
-    }
-}
-
-fn actions(effects: Vec<Effect>) -> Vec<Action> {
-    let action = |effect| match effect {
-        Effect::Perform(_, action) => Some(action),
-        _ => None,
-    };
-    effects.into_iter().filter_map(action).collect()
 }
 
 fn files() -> Arc<FileList> {
@@ -106,7 +46,7 @@ fn files() -> Arc<FileList> {
 
 #[test]
 fn completion_early_tab_accepts_first_result() {
-    let mut harness = CompletionBench::new();
+    let mut harness = ComposerBench::new();
     harness.key(KeyCode::Char('@'));
     let actions = harness.report(TaskResult::Completion(CompletionResult::Files(files())));
     harness.rank_files(actions);
@@ -126,8 +66,40 @@ fn completion_early_tab_accepts_first_result() {
 }
 
 #[test]
+fn completion_file_after_at_sign() {
+    for size in [(80, 24), (120, 40)] {
+        let mut harness = ComposerBench::new();
+        harness.bench.ui.size = size;
+        harness.type_text("look at ");
+        assert_eq!(
+            harness.key(KeyCode::Char('@')),
+            [Action::List(ListAction::WalkFiles("/home/ada/code/conf".into()))]
+        );
+        let actions = harness.report(TaskResult::Completion(CompletionResult::Files(files())));
+        assert_eq!(
+            actions,
+            [Action::List(ListAction::RankFiles(FileRankingJob {
+                files: files(),
+                resources: Arc::default(),
+                query: String::new()
+            }))]
+        );
+        harness.rank_files(actions);
+        harness.type_and_rank("ma");
+        assert_eq!(harness.screen(), " ▸ src/main.rs\n   docs/map.md");
+        assert_eq!(harness.key(KeyCode::Enter), []);
+        assert_eq!(harness.text(), "look at @src/main.rs ");
+        harness.type_and_rank("and @notes");
+        harness.key(KeyCode::Tab);
+        assert_eq!(harness.text(), "look at @src/main.rs and @\"src/my notes.md\" ");
+        let sent = Submit::Steer("look at @src/main.rs and @\"src/my notes.md\" ".into());
+        assert!(harness.key(KeyCode::Enter).contains(&Action::Submit(sent)));
+    }
+}
+
+#[test]
 fn completion_rejected_walk_is_retried() {
-    let mut harness = CompletionBench::new();
+    let mut harness = ComposerBench::new();
     let [walk] = &harness.key(KeyCode::Char('@'))[..] else { panic!("files are looked for") };
     assert_eq!(harness.key(KeyCode::Char('m')), [], "somebody is at it");
     harness.reject(walk.clone());
@@ -136,7 +108,7 @@ fn completion_rejected_walk_is_retried() {
 
 #[test]
 fn completion_image_is_attached() {
-    let mut harness = CompletionBench::new();
+    let mut harness = ComposerBench::new();
     harness.report(TaskResult::Completion(CompletionResult::Files(files())));
     harness.type_and_rank("what is @sho");
     assert_eq!(harness.key(KeyCode::Tab), [Action::Attach("shot.png".into(), "@shot.png ".into())]);
@@ -151,7 +123,7 @@ fn completion_image_is_attached() {
 
 #[test]
 fn completion_esc_dismisses() {
-    let mut harness = CompletionBench::new();
+    let mut harness = ComposerBench::new();
     harness.report(TaskResult::Completion(CompletionResult::Files(files())));
     harness.type_and_rank("see @src");
     assert!(harness.screen().contains("src/main.rs"));
@@ -163,7 +135,7 @@ fn completion_esc_dismisses() {
 
 #[test]
 fn completion_complete_file_is_sent() {
-    let mut harness = CompletionBench::new();
+    let mut harness = ComposerBench::new();
     harness.report(TaskResult::Completion(CompletionResult::Files(files())));
     harness.type_and_rank("see @docs/map.md");
     assert!(harness.key(KeyCode::Enter).contains(&Action::Submit(Submit::Steer("see @docs/map.md".into()))));
@@ -176,7 +148,7 @@ fn completion_tab_enters_dirs() {
         (&["my notes/", "my notes/map.md"][..], "@my", ["@\"my notes/", "@\"my notes/map.md\" "]),
     ];
     for (names, typed, expected) in cases {
-        let mut harness = CompletionBench::new();
+        let mut harness = ComposerBench::new();
         harness.report(TaskResult::Completion(CompletionResult::Files(Arc::new(FileList::from(names)))));
         harness.type_and_rank(typed);
         for expected in expected {
@@ -187,7 +159,7 @@ fn completion_tab_enters_dirs() {
         }
     }
     // A directory that is meant as it stands is sent.
-    let mut harness = CompletionBench::new();
+    let mut harness = ComposerBench::new();
     harness.report(TaskResult::Completion(CompletionResult::Files(files())));
     harness.type_and_rank("@src/");
     assert!(harness.screen().contains(" ▸ src/main.rs"), "{}", harness.screen());
@@ -196,7 +168,7 @@ fn completion_tab_enters_dirs() {
 
 #[test]
 fn completion_stale_ranking_is_dropped() {
-    let mut harness = CompletionBench::new();
+    let mut harness = ComposerBench::new();
     harness.report(TaskResult::Completion(CompletionResult::Files(files())));
     let early = harness.key(KeyCode::Char('@'));
     harness.key(KeyCode::Char('m'));
@@ -210,15 +182,15 @@ fn completion_tab_completes_common_prefix() {
     for name in ["main.rs", "map.rs"] {
         std::fs::write(dir.path().join(name), "").unwrap();
     }
-    let mut harness = CompletionBench::new();
-    harness.0.ui.cwd = dir.path().to_owned();
+    let mut harness = ComposerBench::new();
+    harness.bench.ui.cwd = dir.path().to_owned();
     harness.type_text("see ./m");
     let query = PathQuery {
         purpose: PathKind::Word,
         before: "see ./m".into(),
         typed: "./m".into(),
         cwd: dir.path().into(),
-        home: harness.0.ui.home.clone(),
+        home: harness.bench.ui.home.clone(),
     };
     assert_eq!(harness.key(KeyCode::Tab), [Action::List(ListAction::ListPaths(query.clone()))]);
     harness.report(TaskResult::Completion(CompletionResult::Paths(list_paths_for(query))));
@@ -235,9 +207,9 @@ fn completion_explicit_path_after_at_sign() {
     std::fs::create_dir_all(dir.path().join("notes/old")).unwrap();
     std::fs::write(dir.path().join("notes/map.md"), "").unwrap();
     std::fs::write(dir.path().join("notes/shot.png"), "").unwrap();
-    let mut harness = CompletionBench::new();
-    harness.0.ui.home = Some(dir.path().to_owned());
-    let press = |harness: &mut CompletionBench, code| {
+    let mut harness = ComposerBench::new();
+    harness.bench.ui.home = Some(dir.path().to_owned());
+    let press = |harness: &mut ComposerBench, code| {
         let mut actions = harness.key(code);
         while let Some(at) =
             actions.iter().position(|action| matches!(action, Action::List(ListAction::ListPaths(_))))
@@ -249,7 +221,7 @@ fn completion_explicit_path_after_at_sign() {
         }
         actions
     };
-    let types = |harness: &mut CompletionBench, text: &str| {
+    let types = |harness: &mut ComposerBench, text: &str| {
         text.chars().for_each(|c| _ = press(harness, KeyCode::Char(c)));
     };
     types(&mut harness, "see @~/no");
@@ -277,8 +249,8 @@ fn completion_explicit_path_after_at_sign() {
 fn completion_tab_on_explicit_path_waits() {
     let dir = tempfile::TempDir::new().unwrap();
     std::fs::write(dir.path().join("map.md"), "").unwrap();
-    let mut harness = CompletionBench::new();
-    harness.0.ui.home = Some(dir.path().to_owned());
+    let mut harness = ComposerBench::new();
+    harness.bench.ui.home = Some(dir.path().to_owned());
     harness.type_text("@~/");
     let [Action::List(ListAction::ListPaths(query))] = &harness.key(KeyCode::Char('m'))[..] else {
         panic!("it is looked for")
@@ -290,7 +262,7 @@ fn completion_tab_on_explicit_path_waits() {
 
 #[test]
 fn completion_setting_values() {
-    let mut harness = CompletionBench::new();
+    let mut harness = ComposerBench::new();
     harness.type_and_rank("/settings approval au");
     assert!(harness.screen().contains("approval auto"), "{}", harness.screen());
     let auto = Action::List(ListAction::Set(&setting::APPROVAL, "auto".into()));
@@ -303,9 +275,9 @@ fn completion_setting_values() {
 fn completion_path_argument() {
     let dir = tempfile::TempDir::new().unwrap();
     std::fs::create_dir(dir.path().join("pages")).unwrap();
-    let mut harness = CompletionBench::new();
-    harness.0.ui.cwd = dir.path().to_owned();
-    let typed = |harness: &mut CompletionBench, text: &str| {
+    let mut harness = ComposerBench::new();
+    harness.bench.ui.cwd = dir.path().to_owned();
+    let typed = |harness: &mut ComposerBench, text: &str| {
         for c in text.chars() {
             for action in harness.key(KeyCode::Char(c)) {
                 if let Action::List(ListAction::ListPaths(query)) = action {
@@ -338,7 +310,7 @@ fn completion_path_argument() {
 
 #[test]
 fn completion_description_column_is_fixed() {
-    let mut harness = CompletionBench::new();
+    let mut harness = ComposerBench::new();
     let command = |name: &str, hint: Option<&str>| AgentCommand {
         name: name.into(),
         description: "Review a change.".into(),
@@ -351,7 +323,7 @@ fn completion_description_column_is_fixed() {
         command("review-all", None),
         command("review-what-was-committed-today", Some("[NAME]")),
     ];
-    harness.0.model.info.commands = commands;
+    harness.bench.model.info.commands = commands;
     harness.type_text("/review");
     let screen = harness.screen();
     let rows: Vec<&str> = screen.lines().filter(|line| line.contains("Review a change.")).collect();
@@ -369,8 +341,8 @@ fn completion_description_column_is_fixed() {
 }
 
 /// An editor in which something was typed, with skills for debugging and for committing.
-fn with_skills(typed: &str) -> CompletionBench {
-    let mut harness = CompletionBench::new();
+fn with_skills(typed: &str) -> ComposerBench {
+    let mut harness = ComposerBench::new();
     let skill = |name: &str| AgentCommand {
         name: name.into(),
         description: "does it".into(),
@@ -378,7 +350,7 @@ fn with_skills(typed: &str) -> CompletionBench {
         source: CommandSource::Skill,
         location: None,
     };
-    harness.0.model.info.commands = vec![skill("skill:debug"), skill("skill:commit")];
+    harness.bench.model.info.commands = vec![skill("skill:debug"), skill("skill:commit")];
     harness.type_text(typed);
     harness
 }
@@ -435,7 +407,7 @@ fn completion_tools_and_providers_are_current() {
             Effect::Open(OverlayRequest::Login("bash".into())),
         ),
     ] {
-        let mut harness = CompletionBench::new();
+        let mut harness = ComposerBench::new();
         harness.type_and_rank(command);
         let of = ArgumentValues::List(list);
         assert_eq!(harness.key(KeyCode::Char(' ')), [Action::List(ListAction::LoadArguments(of))]);

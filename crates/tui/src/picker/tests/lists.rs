@@ -15,43 +15,57 @@ use crate::action::ListAction;
 use crate::login::{KeyInput, LoginRequest};
 use crate::picker::agent_options::Levels;
 use crate::picker::models::{Models, model_items};
-use crate::tests::lists::models;
 
 /// A list on a screen of this size.
-struct ListBench(Bench<Picker>);
+pub(super) struct ListBench(pub(super) Bench<Picker>);
 
 impl ListBench {
-    fn new((width, height): (u16, u16), picker: Picker) -> Self {
+    pub(super) fn new((width, height): (u16, u16), picker: Picker) -> Self {
         Self(Bench::of(picker, Address::Screen).sized(width, height))
     }
 
     /// A list of this kind with its items.
-    fn with_items(size: (u16, u16), kind: ListKind, items: (Vec<PickerItem>, usize)) -> Self {
+    pub(super) fn with_items(size: (u16, u16), kind: ListKind, items: (Vec<PickerItem>, usize)) -> Self {
         let mut list = Self::new(size, Picker::waiting(list_source(kind)));
         list.fill(items);
         list
     }
 
-    fn fill(&mut self, (items, selected): (Vec<PickerItem>, usize)) {
+    pub(super) fn fill(&mut self, (items, selected): (Vec<PickerItem>, usize)) {
         assert!(self.0.take(TaskResult::List(ListResult::Items { items, selected })).0.is_none());
     }
 
     /// The effects of a key.
-    fn key(&mut self, code: KeyCode) -> Vec<Effect> {
+    pub(super) fn key(&mut self, code: KeyCode) -> Vec<Effect> {
         self.0.key(code).1
     }
 
+    pub(super) fn control(&mut self, c: char) -> Vec<Effect> {
+        self.0.chord(KeyModifiers::CONTROL, c).1
+    }
+
     /// The rows on the screen, after what follows a key.
-    fn screen(&mut self) -> String {
+    pub(super) fn screen(&mut self) -> String {
         self.0.refresh();
         self.0.drawn()
     }
 }
 
-const SMALL: (u16, u16) = (80, 23);
+pub(super) const SMALL: (u16, u16) = (80, 23);
 
-fn perform(action: ListAction) -> Vec<Effect> {
+pub(super) fn perform(action: ListAction) -> Vec<Effect> {
     vec![Action::List(action).into()]
+}
+
+/// A usable provider, and a model whose key is missing.
+pub(crate) fn models() -> Models {
+    let usable = catalog::list_models("anthropic");
+    let current =
+        usable.first().map(|facts| ModelRef { provider: facts.provider.clone(), id: facts.id.clone() });
+    let facts = catalog::list_models("openai").remove(0);
+    let cycled = current.clone().into_iter().collect();
+    let locked = vec![LockedModel { facts, key_name: "OPENAI_API_KEY".into() }];
+    Models { usable, locked, cycled, current }
 }
 
 /// The models of a provider without a key.
@@ -231,7 +245,7 @@ fn agents_hint_is_shown_only_where_enter_opens() {
     assert!(!list.screen().contains("enter open"), "{}", list.screen());
 }
 
-fn logins() -> Vec<ProviderCredential> {
+pub(super) fn logins() -> Vec<ProviderCredential> {
     let holder = |provider: &str, origin| ProviderCredential { provider: provider.into(), origin };
     vec![
         holder("anthropic", CredentialOrigin::Missing),
@@ -240,7 +254,7 @@ fn logins() -> Vec<ProviderCredential> {
     ]
 }
 
-fn store(key: &str) -> Vec<Effect> {
+pub(super) fn store(key: &str) -> Vec<Effect> {
     perform(ListAction::Key(LoginRequest::Store("anthropic".into(), KeyInput::new(key))))
 }
 
