@@ -197,8 +197,8 @@ fn right(view: &ViewContext<'_>, hint: FooterHint) -> Vec<FooterItem> {
 
 #[cfg(test)]
 mod tests {
-    use tiller_core::message::{ModelRef, Usage};
-    use tiller_core::unit::{Tokens, UnixMs};
+    use tiller_core::message::{Cost, ModelRef, Usage};
+    use tiller_core::unit::{Tokens, UnixMs, Usd};
     use tiller_engine::ContextUse;
 
     use super::*;
@@ -208,8 +208,12 @@ mod tests {
     use crate::ui_context::UiContext;
 
     fn shown(info: SessionInfo, width: u16) -> String {
+        shown_in("/home/ada/code/conf", info, width)
+    }
+
+    fn shown_in(cwd: &str, info: SessionInfo, width: u16) -> String {
         let model = SessionModel { info, ..SessionModel::default() };
-        let ui = UiContext { size: (width, 24), ..UiContext::example() };
+        let ui = UiContext { size: (width, 24), cwd: cwd.into(), ..UiContext::example() };
         let focus = FocusState::default();
         line(&ViewContext { model: &model, ui: &ui, now: UnixMs(0), focus, folds: FoldDefaults::default() })
             .text()
@@ -247,6 +251,35 @@ mod tests {
         fork   │ ~/code/conf (main)  fork FGHJKL                                    claude-sonnet-4-5  ctx 34%  ↑48k ↓3.1k  ask (alt+a)
         lost   │ ~/code/conf (main)  fix-crlf              disconnected, attempt 2  claude-sonnet-4-5  ctx 34%  ↑48k ↓3.1k  ask (alt+a)
         empty  │
+        ");
+    }
+
+    #[test]
+    fn footer_of_a_named_fork_needs_no_id() {
+        let fork_id = Some("01JD6X9QWERTYUIOPASDFGHJKL".into());
+        let named = shown(SessionInfo { fork_id, ..info() }, 120);
+        assert!(!named.contains("fork "), "{named}");
+    }
+
+    #[test]
+    fn footer_drops_items_stepwise() {
+        let cwd = "/home/ada/clients/a-company-with-a-long-name/services/payment-gateway";
+        let branch = "feature/JIRA-1234-make-the-parser-take-mixed-line-endings";
+        let cost = Cost { total: Usd(0.21), ..Cost::default() };
+        let row = |width| {
+            let usage = Usage { cost: cost.clone(), ..info().usage };
+            let thinking = ThinkingLevel::High;
+            let info = SessionInfo { branch: Some(branch.into()), usage, thinking, ..info() };
+            format!("{width:>3}│{}", shown_in(cwd, info, width).trim_end())
+        };
+        insta::assert_snapshot!([200, 140, 120, 100, 80, 60, 40].map(row).join("\n"), @r"
+        200│ …/services/payment-gateway (feature/JIRA-1234-make-the-parser-take-mixed-line-endings)  fix-crlf                                     claude-sonnet-4-5 · high  ctx 34%  ↑48k ↓3.1k  $0.21  ask (alt+a)
+        140│ …/services/payment-gateway (feature/JIRA-1234-make-the-pars…)  fix-crlf                      claude-sonnet-4-5 · high  ctx 34%  $0.21  ask
+        120│ …/services/payment-gateway (feature/JIRA-1234-make-the-pars…)  fix-crlf  claude-sonnet-4-5 · high  ctx 34%  $0.21  ask
+        100│ …/payment-gateway (feature/JIRA-12…)  fix-crlf       claude-sonnet-4-5 · high  ctx 34%  $0.21  ask
+         80│ …payment-gateway (feature/JIR…)         claude-sonnet-4-5 · high  ctx 34%  ask
+         60│ …payment-gateway             claude-sonnet-4-5 · high  ask
+         40│          claude-sonnet-4-5 · high  ask
         ");
     }
 }

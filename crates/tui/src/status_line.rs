@@ -237,28 +237,54 @@ fn activity_text(view: &ViewContext<'_>, arriving: Option<&BlockKind>) -> String
 
 #[cfg(test)]
 mod tests {
-    use tiller_core::event::{QueueItem, QueueKind};
+    use tiller_core::event::QueueKind;
+    use tiller_engine::built_in_tools;
 
     use super::*;
+    use crate::approval_panel::tests::approval_request;
     use crate::component::FocusState;
+    use crate::component::testing::queue_item;
     use crate::layout::FoldDefaults;
-    use crate::session_model::{Job, SessionActivity, SessionModel};
+    use crate::session_model::{CallInProgress, Job, PendingApproval, SessionActivity, SessionModel};
     use crate::ui_context::UiContext;
 
+    /// The environment of a status line, 12 s after the start.
+    struct Status {
+        model: SessionModel,
+        ui: UiContext,
+        focus: FocusState,
+        now: i64,
+    }
+
+    impl Status {
+        fn of(activity: SessionActivity) -> Self {
+            let model = SessionModel { activity, ..SessionModel::default() };
+            let focus = FocusState { is_editor_empty: true, ..FocusState::default() };
+            Self { model, ui: UiContext::example(), focus, now: 12_000 }
+        }
+
+        fn sized(mut self, width: u16, height: u16) -> Self {
+            self.ui.size = (width, height);
+            self
+        }
+
+        fn lines(&self, flash: Option<&str>, hint: Option<&str>) -> Vec<String> {
+            let (model, ui, focus) = (&self.model, &self.ui, self.focus);
+            let (now, folds) = (UnixMs(self.now), FoldDefaults::default());
+            let view = ViewContext { model, ui, now, focus, folds };
+            let hint = hint.map(|hint| Line::new(hint, Role::Text));
+            let lines = StatusLine { search: None, flash, hint, arriving: None }.lines(&view);
+            lines.iter().map(Line::text).collect()
+        }
+
+        /// The line without a flash or a hint.
+        fn line(&self) -> String {
+            self.lines(None, None).concat()
+        }
+    }
+
     fn shown(activity: SessionActivity, flash: Option<&str>, hint: Option<&str>) -> Vec<String> {
-        let model = SessionModel { activity, ..SessionModel::default() };
-        let ui = UiContext::example();
-        let focus = FocusState { is_editor_empty: true, ..FocusState::default() };
-        let view = ViewContext {
-            model: &model,
-            ui: &ui,
-            now: UnixMs(12_000),
-            focus,
-            folds: FoldDefaults::default(),
-        };
-        let hint = hint.map(|hint| Line::new(hint, Role::Text));
-        let lines = StatusLine { search: None, flash, hint, arriving: None }.lines(&view);
-        lines.iter().map(Line::text).collect()
+        Status::of(activity).lines(flash, hint)
     }
 
     fn running() -> SessionActivity {
@@ -267,14 +293,7 @@ mod tests {
 
     #[test]
     fn status_line_shows_what_matters_most() {
-        let waiting = QueueItem {
-            id: "q1".into(),
-            kind: QueueKind::Steer,
-            text: "go on".into(),
-            typed: None,
-            images: [].into(),
-            held: false,
-        };
+        let waiting = queue_item("q1", QueueKind::Steer, "go on");
         let retry =
             RetryAnnouncement { attempt: 2, max_attempts: 5, due: UnixMs(15_000), error: "busy".into() };
         let idle = SessionActivity::default;
@@ -305,5 +324,103 @@ mod tests {
         opening │  ⠋ opening the session… 12s · messages sent now go to it
         job     │  ⠋ exporting the session… 12s
         ");
+    }
+
+    #[test]
+    fn status_line_queued_steering_waits_for_an_empty_editor() {
+        let queue = vec![queue_item("q1", QueueKind::Steer, "look here")];
+        let mut status = Status::of(SessionActivity { queue, ..running() }).sized(120, 40);
+        assert!(
+            status.line().contains("esc stops · enter sends the queued message now"),
+            "{}",
+            status.line()
+        );
+        status.focus.is_editor_empty = false;
+        assert!(status.line().contains("esc stops · enter steers"), "{}", status.line());
+    }
+
+    #[test]
+    fn status_line_names_the_background_key_where_it_fits() {
+        let calls = vec![CallInProgress { id: "c1".into(), name: "bash".into(), since: UnixMs(12_000) }];
+        for (width, is_named) in [(120, true), (80, false)] {
+            let mut status = Status::of(SessionActivity { calls: calls.clone(), ..running() });
+            status.model.info.tools = built_in_tools();
+            let line = status.sized(width, 24).line();
+            assert!(line.contains("alt+enter queues"), "{line}");
+            assert_eq!(line.contains(" · ctrl+b to background"), is_named, "{line}");
+        }
+    }
+
+    #[test]
+    fn status_line_shows_a_long_job() {
+        let jobs = vec![(Job::Export, UnixMs(0))];
+        let mut status = Status::of(SessionActivity { jobs: jobs.clone(), ..SessionActivity::default() });
+        status.now = 199;
+        assert_eq!(status.line(), "");
+        status.now = 1_200;
+        assert!(status.line().contains("exporting the session… 1.2s"), "{}", status.line());
+        let status = Status::of(SessionActivity { jobs, ..running() });
+        assert!(status.line().contains(" · exporting the session…"), "{}", status.line());
+    }
+
+    #[test]
+    fn status_line_counts_from_the_request_or_the_call() {
+        let request = PendingApproval { request: approval_request("cargo test"), since: UnixMs(5_000) };
+        let mut status = Status::of(SessionActivity { approvals: vec![request], ..running() });
+        status.now = 26_000;
+        assert!(status.line().contains("waiting for your approval 21s"), "{}", status.line());
+        status.model.activity.approvals.clear();
+        assert!(status.line().contains("waiting for the model… 26s"), "{}", status.line());
+        let call = CallInProgress { id: "c2".into(), name: "bash".into(), since: UnixMs(26_000) };
+        status.model.activity.calls.push(call);
+        status.now = 29_000;
+        assert!(status.line().contains("running bash 3.0s"), "{}", status.line());
+    }
+
+    #[test]
+    fn status_line_counts_down_to_the_next_summary() {
+        let summary = |reason| {
+            let error = "busy".to_owned();
+            let retry = RetryAnnouncement { attempt: 1, max_attempts: 5, due: UnixMs(4_000), error };
+            let of = SummarySubject::Context(reason);
+            Some(SummaryInProgress { of, since: UnixMs(0), retry: Some(retry), failed: None })
+        };
+        let activity =
+            SessionActivity { summary: summary(CompactionReason::Manual), ..SessionActivity::default() };
+        let mut status = Status::of(activity).sized(120, 24);
+        (status.now, status.model.info.context.used) = (0, Tokens(68_000));
+        let text = "summary failed, retrying in 4s (1 of 5)";
+        assert!(status.line().contains(&format!("{text} · ")), "{}", status.line());
+        status.now = 4_000;
+        assert!(status.line().contains("compacting 68k tokens… 4.0s"), "{}", status.line());
+        let activity = SessionActivity { summary: summary(CompactionReason::Threshold), ..running() };
+        let mut status = Status::of(activity).sized(120, 24);
+        status.now = 0;
+        assert!(
+            status.line().contains(&format!("waiting for the model… 0.0s · {text}")),
+            "{}",
+            status.line()
+        );
+    }
+
+    #[test]
+    fn flash_is_cut_after_three_rows() {
+        let rows = |message: &str, height| {
+            Status::of(SessionActivity::default()).sized(40, height).lines(Some(message), None)
+        };
+        let advice = "one two three four five six seven eight nine ten: then do this and that";
+        let expected =
+            ["  · one two three four five six seven", "    eight nine ten: then do this and", "    that"];
+        assert_eq!(rows(advice, 24), expected);
+        let trouble = format!("✗ {advice}, {advice}");
+        let cut = rows(&trouble, 24);
+        assert_eq!(cut.len(), 3, "{cut:?}");
+        // The next step is at the end.
+        assert!(cut[0].starts_with("  ✗ one two") && cut[0].ends_with('…'), "{cut:?}");
+        assert!(cut[1..].iter().all(|row| row.starts_with("    ")) && cut[2].ends_with("that"), "{cut:?}");
+        assert!(cut.iter().all(|row| row.chars().count() <= 40), "{cut:?}");
+        // On a small screen there is one row.
+        let cut = rows(&trouble, 12);
+        assert!(cut.len() == 1 && cut[0].ends_with('…'), "{cut:?}");
     }
 }

@@ -224,3 +224,34 @@ fn queue_panel_counts_messages_without_room() {
     harness.work(QueuePanel::enter);
     assert!(harness.drawn().contains("▸ ↳ next    text of m8"), "{}", harness.drawn());
 }
+
+#[test]
+fn queue_panel_rejected_restore_becomes_drafts() {
+    let mut harness = Harness::new();
+    let items = [item("q1", QueueKind::FollowUp, false), item("q2", QueueKind::FollowUp, false)];
+    let removed = items.iter().map(|item| RemovedMessage { item: item.clone(), place: 0 }).collect();
+    let restore = Action::Queue(QueueAction::Restore(removed));
+    let rejected = harness.with(|panel, cx| panel.rejected(restore, cx));
+    assert_eq!(rejected, (None, vec![Effect::RestoreMessages(items.to_vec())]));
+}
+
+#[test]
+fn queue_panel_shows_steering_messages_first() {
+    let mut harness = Harness::new();
+    let kinds = [("q1", QueueKind::FollowUp), ("q2", QueueKind::Steer), ("q3", QueueKind::FollowUp)];
+    harness.set_queue(kinds.map(|(id, kind)| item(id, kind, false)).to_vec());
+    let rows = harness.drawn();
+    let at = |text: &str| rows.find(text).unwrap_or_else(|| panic!("{text}: {rows}"));
+    assert!(at("of q2") < at("of q1") && at("of q1") < at("of q3"), "{rows}");
+}
+
+#[test]
+fn queue_panel_reports_a_late_edit() {
+    let mut harness = Harness::new();
+    let late = TaskResult::QueueOutcome(QueueOutcome::Gone(Some("better words".into())));
+    let (left, effects) = harness.take(late);
+    assert!(left.is_none());
+    assert_eq!(effects, [Effect::QueueEditTooLate("better words".into())]);
+    let (_, effects) = harness.take(TaskResult::QueueOutcome(QueueOutcome::Gone(None)));
+    assert_eq!(effects, flashed(MESSAGE_GONE));
+}

@@ -357,22 +357,6 @@ fn approval_snapshot_keeps_reason() {
     assert_eq!(harness.app.composer.editor.text(), "nor this");
 }
 
-#[test]
-fn approval_time_starts_with_request() {
-    let mut harness = Harness::new(80, 24);
-    harness.event(EventKind::AgentStart);
-    harness.wait(5_000);
-    harness.event(EventKind::ApprovalRequested(command("cargo test")));
-    harness.wait(21_000);
-    assert!(harness.screen().contains("waiting for your approval 21s"), "{}", harness.screen());
-    let decision = Decision::Once;
-    harness.event(EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision });
-    assert!(harness.screen().contains("waiting for the model… 26s"), "{}", harness.screen());
-    harness.start("c2", "bash");
-    harness.wait(3_000);
-    assert!(harness.screen().contains("running bash 3.0s"), "{}", harness.screen());
-}
-
 /// Shows a pending `cargo test` whose rules are being edited, with the file to save them to.
 fn rule_form() -> Harness {
     let rules = ProposedRules::parse("bash", "cargo test*");

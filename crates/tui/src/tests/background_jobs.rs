@@ -2,16 +2,12 @@
 
 use crossterm::event::KeyCode;
 use serde_json::json;
-use tiller_core::background_job::{CommandJob, JOB_NOTE_TYPE, JobStatus};
+use tiller_core::background_job::{CommandJob, JobStatus};
 use tiller_core::event::EventKind;
-use tiller_core::message::Content;
 use tiller_core::unit::UnixMs;
-use tiller_session::EntryBody;
 
 use super::harness::{Harness, START};
-use crate::action::{Action, ListAction};
-use crate::list_kind::ListKind;
-use crate::picker;
+use crate::action::Action;
 
 fn job(id: &str, status: JobStatus) -> CommandJob {
     let (command, last_line) = ("cargo watch".to_owned(), "Finished".to_owned());
@@ -40,17 +36,6 @@ fn ctrl_b_moves_a_running_command_if_the_editor_is_empty() {
 }
 
 #[test]
-fn status_line_names_the_key_where_it_fits() {
-    for (width, is_named) in [(120, true), (80, false)] {
-        let mut harness = Harness::new(width, 24);
-        start_call(&mut harness, "bash");
-        let screen = harness.screen();
-        assert!(screen.contains("alt+enter queues"), "{screen}");
-        assert_eq!(screen.contains(" · ctrl+b to background"), is_named, "{screen}");
-    }
-}
-
-#[test]
 fn footer_counts_running_jobs() {
     let mut harness = Harness::new(80, 24);
     let footer = |harness: &mut Harness| harness.screen().lines().last().unwrap_or_default().to_owned();
@@ -62,27 +47,4 @@ fn footer_counts_running_jobs() {
     harness.event(EventKind::BackgroundJobEnd(job("job_1", JobStatus::Exited { exit_code: 1 })));
     assert!(footer(&mut harness).contains("1 job  "), "{}", footer(&mut harness));
     assert!(harness.screen().contains("job_1: ended with exit status 1. /jobs lists all."));
-}
-
-#[test]
-fn jobs_list_shows_status_and_last_line_and_stops_a_job() {
-    let mut harness = Harness::new(80, 24);
-    assert_eq!(harness.submit_typed("/jobs"), [Action::List(ListAction::LoadItems(ListKind::Jobs))]);
-    let jobs = [job("job_1", JobStatus::Exited { exit_code: 1 }), job("job_2", JobStatus::Running)];
-    harness.items(ListKind::Jobs, (picker::command_jobs::items(&jobs), 0));
-    let screen = harness.screen();
-    assert!(screen.contains("job_2 cargo watch") && screen.contains("running · Finished"), "{screen}");
-    assert!(screen.contains("exit 1 · Finished"), "{screen}");
-    assert_eq!(harness.key(KeyCode::Enter), [Action::List(ListAction::StopJob("job_2".into()))]);
-}
-
-#[test]
-fn job_note_is_a_notice_not_a_message_of_the_user() {
-    let mut harness = Harness::new(80, 24);
-    let text = "Background job job_1 (`make`) ended with exit status 2. Its last lines:\nno rule".to_owned();
-    let (custom_type, content) = (JOB_NOTE_TYPE.to_owned(), Content::Text(text));
-    harness.entry(&EntryBody::CustomMessage { custom_type, content, display: true });
-    let screen = harness.screen();
-    assert!(screen.contains("Background job job_1 (`make`) ended with exit status 2."), "{screen}");
-    assert!(screen.contains("no rule") && !screen.contains("added"), "{screen}");
 }

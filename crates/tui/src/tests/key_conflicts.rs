@@ -6,11 +6,9 @@ use tiller_core::message::Image;
 
 use super::harness::{Harness, at_work, call, steered, text};
 use crate::action::{Action, Submit};
-use crate::address::Address;
 use crate::attach::AttachedImage;
 use crate::message::{Msg, TaskResult};
-use crate::queue::{AfterQueueEdit, QueueAction};
-use crate::session_model::Job;
+use crate::queue::QueueAction;
 
 impl Harness {
     fn queue_one(&mut self) {
@@ -58,14 +56,6 @@ fn search_keys_do_not_reach_the_queue() {
         harness.key(KeyCode::Char('p')),
         [Action::Queue(QueueAction::SetKind("q1".into(), QueueKind::Steer))]
     );
-}
-
-#[test]
-fn search_paste_bidi_is_visible() {
-    let mut harness = Harness::new(80, 24);
-    harness.control('f');
-    harness.input(Msg::Paste("\u{202e}txt".into()));
-    assert!(harness.screen().contains("/ <U+202E>txt"), "{}", harness.screen());
 }
 
 #[test]
@@ -133,27 +123,6 @@ fn drag_ending_under_list_ends() {
     assert!(!harness.app.wants_ticks());
 }
 
-#[test]
-fn undelivered_queue_command_loses_nothing() {
-    let item = |id: &str, text: &str| QueueItem {
-        id: id.into(),
-        kind: QueueKind::FollowUp,
-        text: text.into(),
-        typed: None,
-        images: [].into(),
-        held: false,
-    };
-    let removed = |text: &str| crate::queue::RemovedMessage { item: item("q1", text), place: 0 };
-    let mut harness = Harness::new(80, 24);
-    harness.reject(Address::Queue, Action::Queue(QueueAction::Restore(vec![removed("one"), removed("two")])));
-    assert_eq!(harness.app.composer.editor.text(), "one\n\ntwo");
-    harness.reject(
-        Address::Composer,
-        Action::Queue(QueueAction::Edit("q1".into(), "otherwise".into(), AfterQueueEdit::Keep)),
-    );
-    assert!(harness.app.composer.editor.text().starts_with("otherwise"));
-}
-
 /// Random keys and events at random sizes: every state that they lead to can be drawn.
 #[test]
 fn random_keys_and_events_never_panic() {
@@ -212,19 +181,4 @@ fn random_keys_and_events_never_panic() {
         }
         assert_eq!(harness.screen().split('\n').count(), usize::from(harness.app.ui.size.1));
     }
-}
-
-#[test]
-fn export_long_job_is_shown() {
-    let mut harness = Harness::new(80, 24);
-    harness.report_result(TaskResult::Began(Job::Export));
-    harness.wait(199);
-    assert!(!harness.screen().contains("exporting"), "{}", harness.screen());
-    assert!(harness.app.wants_ticks());
-    harness.wait(1_001);
-    assert!(harness.screen().contains("exporting the session… 1.2s"), "{}", harness.screen());
-    harness.event(EventKind::AgentStart);
-    assert!(harness.screen().contains(" · exporting the session…"), "{}", harness.screen());
-    harness.report_result(TaskResult::Ended(Job::Export));
-    assert!(!harness.screen().contains("exporting"), "{}", harness.screen());
 }

@@ -123,16 +123,6 @@ fn hotkeys_page_is_filtered_by_typing() {
 }
 
 #[test]
-fn footer_marks_unnamed_fork() {
-    let mut harness = Harness::new(80, 24);
-    harness.report_result(TaskResult::ForkId(Some("01JD6X9QWERTYUIOPASDFGHJKL".into())));
-    assert!(!harness.screen().contains("fork "), "its name tells it apart");
-    let state = tiller_engine::SessionState { name: None, ..super::harness::state() };
-    harness.report_result(TaskResult::State(Box::new(state)));
-    assert!(harness.screen().contains("fork FGHJKL"), "{}", harness.screen());
-}
-
-#[test]
 fn keybindings_reload_reports_changes_only() {
     let mut harness = Harness::new(120, 40);
     let mut read_key = |text: &str| {
@@ -160,27 +150,4 @@ fn ctrl_d_while_working_names_quit_key() {
     harness.key(KeyCode::Home);
     harness.control('d');
     assert_eq!(harness.app.composer.editor.text(), "b", "it deletes where there is something to delete");
-}
-
-#[test]
-fn status_queued_steering_names_enter() {
-    let mut harness = Harness::new(120, 40);
-    at_work(&mut harness);
-    assert!(harness.screen().contains("esc stops · enter steers"), "{}", harness.screen());
-    let item = tiller_core::event::QueueItem {
-        id: "q1".into(),
-        kind: tiller_core::event::QueueKind::Steer,
-        text: "look here".into(),
-        typed: None,
-        images: [].into(),
-        held: false,
-    };
-    harness.event(EventKind::queue_update(vec![item]));
-    assert!(
-        harness.screen().contains("esc stops · enter sends the queued message now"),
-        "{}",
-        harness.screen()
-    );
-    harness.type_text("x");
-    assert!(harness.screen().contains("esc stops · enter steers"), "{}", harness.screen());
 }

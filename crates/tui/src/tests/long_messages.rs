@@ -1,8 +1,7 @@
 //! Messages that take most of the context window.
 
 use crossterm::event::KeyCode;
-use tiller_core::message::{Message, UserMessage};
-use tiller_core::unit::{Tokens, UnixMs};
+use tiller_core::unit::Tokens;
 use tiller_engine::{ContextUse, SessionState};
 
 use super::harness::{Harness, state};
@@ -46,14 +45,4 @@ fn long_message_back_stays_in_editor() {
             (SHORT.to_owned(), whole)
         );
     }
-}
-
-#[test]
-fn message_shows_its_attachments() {
-    let mut harness = Harness::new(80, 24);
-    let text = "see @src/lexer.rs\n\n<file path=\"src/lexer.rs\" lines=\"212\">\nfn lex() {}\n</file>";
-    let typed = Some("see @src/lexer.rs".to_owned());
-    harness.message(Message::User(UserMessage::text(text, UnixMs(harness.now)).typed_as(typed)));
-    let screen = harness.screen();
-    assert!(screen.contains("@src/lexer.rs · 212 lines") && !screen.contains("fn lex()"), "{screen}");
 }

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyCode, KeyModifiers};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Modifier;
-use serde_json::json;
 use tiller_core::ansi::OutputBuffer;
 use tiller_core::event::{EventKind, SessionChange};
 use tiller_core::id::EntryId;
@@ -16,38 +15,16 @@ use tiller_engine::{BashContext, BranchSummary, ContextUse, InFlight, RunningBas
 use tiller_session::{Entry, EntryBody};
 
 use crate::action::{Action, BackgroundJob, TerminalAction};
-use crate::block::notice_level::NoticeLevel;
 use crate::frame_pacer::Dirty;
-use crate::keymap::table::KeyCommand;
 use crate::message::{LoadedSession, Msg, TaskResult};
 use crate::navigate::Navigate;
-use crate::tests::harness::{Harness, SIZES, START, at_work, call, state, steered, text};
+use crate::tests::harness::{Harness, SIZES, START, at_work, state, steered, text};
 use crate::transcript::section::LoadedPath;
-use crate::transcript_pane::lookup::{SearchHits, SearchJob};
 use crate::view::view;
 
 impl Harness {
-    fn mouse(&mut self, kind: MouseEventKind, (column, row): (u16, u16)) -> Vec<Action> {
-        self.actions.clear();
-        let event = MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE };
-        self.input(Msg::Mouse(event));
-        std::mem::take(&mut self.actions)
-    }
-
-    fn click(&mut self, position: (u16, u16)) -> Vec<Action> {
-        self.mouse(MouseEventKind::Down(MouseButton::Left), position);
-        self.mouse(MouseEventKind::Up(MouseButton::Left), position)
-    }
-
     fn alt(&mut self, c: char) {
         self.press(KeyCode::Char(c), KeyModifiers::ALT);
-    }
-
-    /// Returns the first row that contains this text.
-    fn row(&mut self, text: &str) -> u16 {
-        let screen = self.screen();
-        let at = screen.lines().position(|line| line.contains(text));
-        u16::try_from(at.unwrap_or_else(|| panic!("no `{text}`:\n{screen}"))).unwrap()
     }
 
     /// Returns the text of the cells with this modifier.
@@ -85,26 +62,6 @@ fn exchange_messages(harness: &mut Harness, count: usize) {
 }
 
 #[test]
-fn wheel_scrolls_three_lines_or_one_row() {
-    let mut harness = Harness::new(80, 24);
-    exchange_messages(&mut harness, 20);
-    harness.screen();
-    let before = harness.row("prompt 18");
-    harness.mouse(MouseEventKind::ScrollUp, (5, 5));
-    assert_eq!(harness.row("prompt 18"), before + 3);
-    harness.mouse(MouseEventKind::ScrollDown, (5, 5));
-    assert_eq!(harness.row("prompt 18"), before);
-    for prompt in ["first", "second"] {
-        harness.type_text(prompt);
-        harness.key(KeyCode::Enter);
-    }
-    harness.control('r');
-    harness.screen();
-    harness.mouse(MouseEventKind::ScrollDown, (5, 5));
-    assert!(harness.screen().contains("▸ first"), "{}", harness.screen());
-}
-
-#[test]
 fn end_key_line_then_transcript() {
     let mut harness = Harness::new(80, 24);
     exchange_messages(&mut harness, 20);
@@ -118,54 +75,6 @@ fn end_key_line_then_transcript() {
     harness.key(KeyCode::End);
     assert!(!harness.screen().contains("more below"), "{}", harness.screen());
     assert_eq!(harness.app.composer.editor.text(), "two words");
-}
-
-#[test]
-fn click_toggles_one_block() {
-    let mut harness = Harness::new(80, 40);
-    steered(&mut harness);
-    let row = harness.row("more lines (ctrl+o)");
-    assert_eq!(harness.click((10, row)), []);
-    assert!(harness.screen().contains("│ test case_8 ... ok"), "{}", harness.screen());
-    harness.wait(1_000);
-    let row = harness.row("✗ bash");
-    harness.click((4, row));
-    assert!(!harness.screen().contains("│ test case_8 ... ok"), "{}", harness.screen());
-    harness.wait(1_000);
-    let row = harness.row("You're right");
-    harness.click((10, row));
-    assert!(!harness.screen().contains("│ test case_8 ... ok"), "there is nothing to fold");
-}
-
-#[test]
-fn drag_beyond_edge_scrolls() {
-    let mut harness = Harness::new(80, 24);
-    exchange_messages(&mut harness, 40);
-    harness.screen();
-    let row = harness.row("prompt 39");
-    harness.mouse(MouseEventKind::Down(MouseButton::Left), (2, row));
-    harness.mouse(MouseEventKind::Drag(MouseButton::Left), (2, 0));
-    assert!(harness.app.wants_ticks());
-    for _ in 0..20 {
-        harness.screen();
-        harness.wait(100);
-    }
-    let actions = harness.mouse(MouseEventKind::Up(MouseButton::Left), (2, 0));
-    let (text, summary) = copied_text(&actions).unwrap();
-    assert!(text.lines().count() > 50 && text.ends_with("p"), "{text}");
-    assert!(summary.ends_with("lines"), "{summary}");
-    assert!(!harness.app.wants_ticks());
-}
-
-#[test]
-fn click_in_editor_places_cursor() {
-    let mut harness = Harness::new(80, 24);
-    harness.type_text("hello world");
-    harness.screen();
-    let row = harness.row("❯ hello");
-    harness.click((9, row));
-    harness.type_text(",");
-    assert_eq!(harness.app.composer.editor.text(), "hello ,world");
 }
 
 #[test]
@@ -218,83 +127,6 @@ fn search_highlights_and_steps() {
         harness.key(KeyCode::Esc);
         assert_eq!(harness.screen(), before, "cancel and scroll back");
     }
-}
-
-#[test]
-fn search_fast_typing_finds_same_hit() {
-    let harness = || {
-        let mut harness = Harness::new(80, 24);
-        harness.user("count");
-        let read = call("c1", "read_file", json!({"path": "src/15.rs"}));
-        harness.answer(vec![call("c0", "bash", json!({"command": "seq 1 200"})), read]);
-        harness.start("c0", "bash");
-        let output: String = (1..=200).map(|n| format!("{n}\n")).collect();
-        harness.result(("c0", "bash"), &output, json!({"exitCode": 0, "timedOut": false}), false);
-        harness.start("c1", "read_file");
-        harness.result(("c1", "read_file"), "1\n10\n", json!({"lines": 2}), false);
-        harness.screen();
-        harness.control('f');
-        harness
-    };
-    for digits in ["150", "107", "23", "6"] {
-        let (mut by_one, mut at_once) = (harness(), harness());
-        for letter in digits.chars() {
-            by_one.type_text(&letter.to_string());
-            by_one.screen();
-        }
-        at_once.input(Msg::Text(digits.into()));
-        assert_eq!(at_once.cells_with(Modifier::REVERSED), [digits]);
-        assert_eq!(at_once.screen(), by_one.screen());
-    }
-}
-
-#[test]
-fn search_paste_joins_lines() {
-    let mut harness = Harness::new(80, 24);
-    exchange_messages(&mut harness, 1);
-    harness.control('f');
-    harness.input(Msg::Paste("line  a\r\nline b\tc\u{1b}\n".into()));
-    assert!(harness.screen().contains("/ line  a line b c "), "{}", harness.screen());
-}
-
-#[test]
-fn search_includes_new_output() {
-    let mut harness = Harness::new(80, 24);
-    exchange_messages(&mut harness, 3);
-    harness.screen();
-    harness.search("lexer");
-    assert!(harness.screen().contains("3 of 3"), "{}", harness.screen());
-    exchange_messages(&mut harness, 1);
-    harness.text(0, "a lexer that grows");
-    assert!(harness.screen().contains("3 of 5"), "{}", harness.screen());
-    assert_eq!(harness.app.composer.editor.text(), "");
-}
-
-#[test]
-fn search_streaming_hit_stays_when_logged() {
-    let mut harness = Harness::new(80, 24);
-    exchange_messages(&mut harness, 3);
-    harness.event(EventKind::AgentStart);
-    harness.text(0, "a lexer that grows");
-    harness.screen();
-    harness.search("lexer");
-    assert!(harness.screen().contains("4 of 4"), "{}", harness.screen());
-    assert_eq!(harness.cells_with(Modifier::REVERSED), ["lexer"]);
-    harness.text(0, ", and another lexer");
-    assert!(harness.screen().contains("4 of 5"), "{}", harness.screen());
-    harness.app.transcript.notice(NoticeLevel::Note, "a word of tiller's", None);
-    harness.answer(vec![text("a lexer that grows, and another lexer, and a lexer")]);
-    assert!(harness.screen().contains("4 of 6"), "{}", harness.screen());
-    assert_eq!(harness.cells_with(Modifier::REVERSED), ["lexer"]);
-    harness.key(KeyCode::Down);
-    assert!(harness.screen().contains("5 of 6"), "{}", harness.screen());
-    harness.text(0, "a lexer that breaks off");
-    harness.key(KeyCode::Down);
-    harness.key(KeyCode::Down);
-    assert!(harness.screen().contains("7 of 7"), "{}", harness.screen());
-    let message = Arc::new(Message::Assistant(AssistantMessage::default()));
-    harness.event(EventKind::MessageStart { message });
-    assert!(harness.screen().contains("6 of 6"), "{}", harness.screen());
 }
 
 fn log_entry(at: usize) -> Entry {
@@ -479,81 +311,6 @@ fn read_sections(harness: &mut Harness) {
 }
 
 #[test]
-fn search_hit_in_unread_part_is_loaded() {
-    let mut harness = Harness::new(80, 24);
-    resume(&mut harness, 1_010);
-    read_sections(&mut harness);
-    harness.control('f');
-    harness.input(Msg::Paste("prompt 25".into()));
-    let lookups: Vec<SearchJob> = std::mem::take(&mut harness.actions)
-        .into_iter()
-        .filter_map(|action| {
-            if let Action::Background(BackgroundJob::Search(lookup)) = action { Some(lookup) } else { None }
-        })
-        .collect();
-    let [lookup] = lookups.as_slice() else { panic!("one look is asked for") };
-    assert_eq!((lookup.parts.len(), lookup.parts[0].part), (10, 9), "newest first");
-    assert!(harness.screen().contains("searching…"), "{}", harness.screen());
-    let found = |part, hits, is_last| {
-        Msg::TaskResult(
-            TaskResult::SearchHits(SearchHits { number: lookup.number, part, hits, is_complete: is_last })
-                .into(),
-        )
-    };
-    harness.input(found(2, (50..60).map(|at| (at, 1)).collect(), false));
-    for _ in 0..4 {
-        read_sections(&mut harness);
-    }
-    let screen = harness.screen();
-    assert!(screen.contains("10 of 10…") && screen.contains("prompt 259 of the log"), "{screen}");
-    harness.input(found(0, vec![(25, 1)], true));
-    let old = SearchHits { number: lookup.number - 1, part: 5, hits: vec![(1, 1)], is_complete: true };
-    harness.report_result(TaskResult::SearchHits(old));
-    assert!(
-        harness.screen().contains("11 of 11"),
-        "what an older look found is dropped: {}",
-        harness.screen()
-    );
-    harness.actions = harness.key(KeyCode::Down);
-    for _ in 0..4 {
-        read_sections(&mut harness);
-    }
-    let screen = harness.screen();
-    assert!(
-        screen.contains("1 of 11") && screen.contains("▌ prompt 25 of the log"),
-        "after the last comes the first: {screen}"
-    );
-    harness.key(KeyCode::Esc);
-    assert!(harness.app.transcript.content().follows());
-}
-
-#[test]
-fn keys_jump_between_prompts_and_ends() {
-    let mut harness = Harness::new(80, 24);
-    exchange_messages(&mut harness, 30);
-    harness.screen();
-    harness.type_text("a draft");
-    for _ in 0..3 {
-        harness.alt('p');
-        harness.screen();
-    }
-    let top = harness.screen().lines().take(2).collect::<String>();
-    harness.alt('n');
-    assert_ne!(harness.screen().lines().take(2).collect::<String>(), top);
-    harness.alt('p');
-    assert_eq!(harness.screen().lines().take(2).collect::<String>(), top);
-    assert!(top.contains("▌ prompt"), "{top}");
-    harness.press(KeyCode::Home, KeyModifiers::CONTROL);
-    assert!(harness.screen().starts_with("▌ prompt 0"), "{}", harness.screen());
-    harness.user("something new");
-    harness.answer(vec![text("and more")]);
-    assert!(harness.screen().contains("↓ 2 new below · end"), "{}", harness.screen());
-    harness.press(KeyCode::End, KeyModifiers::CONTROL);
-    assert!(harness.screen().contains("and more") && !harness.screen().contains("new below"));
-    assert_eq!(harness.app.composer.editor.text(), "a draft");
-}
-
-#[test]
 fn unanswered_prompt_returns_on_enter() {
     let mut harness = Harness::new(80, 24);
     resume(&mut harness, 20);
@@ -565,40 +322,6 @@ fn unanswered_prompt_returns_on_enter() {
     assert_eq!(harness.key(KeyCode::Enter), [back]);
     harness.answer(vec![text("at last")]);
     assert_eq!(harness.key(KeyCode::Enter), []);
-}
-
-#[test]
-fn message_time_takes_first_row_only() {
-    let mut harness = Harness::new(40, 24);
-    harness.user(&"four ".repeat(20));
-    let screen = harness.screen();
-    let rows: Vec<&str> = screen.lines().filter(|line| line.starts_with("▌ ")).collect();
-    let count = |row: &str| row.matches("four").count();
-    assert_eq!(rows.iter().map(|row| count(row)).collect::<Vec<_>>(), [6, 7, 7], "{screen}");
-    assert!(rows[0].trim_end().ends_with(|c: char| c.is_ascii_digit()), "{screen}");
-}
-
-#[test]
-fn long_user_message_is_folded() {
-    let mut harness = Harness::new(80, 40);
-    let long: String = (0..50).map(|n| format!("row {n}\n")).collect();
-    harness.user(&long);
-    assert!(harness.screen().contains("▌ … 38 more lines (ctrl+o)"), "{}", harness.screen());
-    let row = harness.row("row 3");
-    harness.click((5, row));
-    assert!(harness.screen().contains("▌ row 30"), "{}", harness.screen());
-}
-
-#[test]
-fn hints_name_the_unfold_key() {
-    let mut harness = Harness::new(80, 24);
-    at_work(&mut harness);
-    harness.event(EventKind::AgentSettled);
-    harness.answer(vec![call("c9", "bash", json!({"command": "seq 30"}))]);
-    let output: String = (0..30).map(|n| format!("{n}\n")).collect();
-    harness.result(("c9", "bash"), &output, json!({"exitCode": 0}), false);
-    let key = harness.app.ui.keymap.key_of(KeyCommand::UnfoldOutput);
-    assert!(harness.screen().contains(&format!("more lines ({key})")), "{}", harness.screen());
 }
 
 #[test]

@@ -3,28 +3,14 @@
 use std::sync::Arc;
 
 use crossterm::event::KeyCode;
-use serde_json::json;
 use tiller_core::event::EventKind;
 use tiller_core::message::{BashExecutionMessage, Message};
 use tiller_core::unit::UnixMs;
 
-use super::harness::{Harness, SIZES, at_work};
+use super::harness::{Harness, SIZES};
 
 fn numbered(count: usize) -> String {
     (1..=count).map(|n| format!("line {n}\n")).collect()
-}
-
-#[test]
-fn truncation_note_is_under_its_call_only() {
-    let mut harness = Harness::new(80, 40);
-    at_work(&mut harness);
-    let cut = "OUTPUT TRUNCATED: showing 20 of 99 characters from bash; full output in /tmp/a";
-    harness.event(EventKind::Warning { message: "something else".into(), hint: None });
-    harness.event(EventKind::Warning { message: cut.into(), hint: None });
-    harness.result(("c2", "bash"), &format!("{}[{cut}]", numbered(20)), json!({"exitCode": 0}), false);
-    let screen = harness.screen();
-    assert_eq!(screen.matches("OUTPUT TRUNCATED").count(), 1, "{screen}");
-    assert!(screen.contains("! something else"), "{screen}");
 }
 
 #[test]

@@ -1,14 +1,10 @@
 //! The message queue: editing, reordering, removal, delivery receipts.
 
-use std::sync::Arc;
-
 use crossterm::event::{KeyCode, KeyModifiers};
 use tiller_core::event::{EventKind, QueueItem, QueueKind};
-use tiller_core::message::{BashExecutionMessage, Image, Message, UserMessage};
-use tiller_core::unit::UnixMs;
-use tiller_session::entry::{DeliveryReceipt, MessageEntry, QueueHistory};
+use tiller_core::message::Image;
 
-use super::harness::{Harness, SIZES, START, at_work, text};
+use super::harness::{Harness, SIZES, at_work};
 use crate::action::{Action, Submit};
 use crate::message::TaskResult;
 use crate::queue::{AfterQueueEdit, QueueAction, QueueOutcome, RemovedMessage};
@@ -170,50 +166,6 @@ fn queue_undo_restores_removed() {
 }
 
 #[test]
-fn shell_record_takes_log_position() {
-    let mut harness = Harness::new(80, 24);
-    harness.event(EventKind::BashExecutionStart {
-        id: "b".into(),
-        command: "make".into(),
-        exclude_from_context: false,
-    });
-    harness.event(EventKind::BashExecutionUpdate { id: "b".into(), delta: "built\n".into() });
-    harness.user("what is in it?");
-    harness.answer(vec![text("Not known yet.")]);
-    harness.wait(3_200);
-    let record = BashExecutionMessage {
-        command: "make".into(),
-        output: "built\n".into(),
-        exit_code: Some(0),
-        timestamp: UnixMs(harness.now),
-        ..BashExecutionMessage::default()
-    };
-    harness.message(Message::BashExecution(record.clone()));
-    harness.event(EventKind::BashExecutionEnd { id: "b".into(), message: Arc::new(record) });
-    let screen = harness.screen();
-    let at = |text: &str| screen.find(text).unwrap_or_else(|| panic!("{text}: {screen}"));
-    assert!(at("! make started here; its output is below") < at("what is in it?"), "{screen}");
-    assert!(at("Not known yet.") < at("built"), "{screen}");
-    let head = screen.lines().find(|line| line.contains("✓ ! make")).unwrap();
-    assert!(head.trim_end().ends_with("3.2s"), "{screen}");
-}
-
-#[test]
-fn queue_delivered_message_selects_next() {
-    let mut harness = with_queue(80, 24);
-    harness.alt_up();
-    harness.set_queue(three_items()[..2].to_vec());
-    assert!(harness.screen().contains("is no longer queued"), "{}", harness.screen());
-    harness.wait(400);
-    assert_eq!(harness.key(KeyCode::Char('d')), queue_action(QueueAction::Remove("q1".into(), 0)));
-    harness.report_result(TaskResult::QueueOutcome(QueueOutcome::Gone(None)));
-    harness.set_queue(vec![]);
-    harness.wait(1_000);
-    harness.type_text("x");
-    assert_eq!(harness.app.composer.editor.text(), "x", "nothing waits: the keys are the editor's");
-}
-
-#[test]
 fn queue_panel_that_closed_by_itself_swallows_keys_for_a_second() {
     let mut harness = with_queue(80, 24);
     harness.type_text("a draft");
@@ -246,21 +198,6 @@ fn queue_panel_whose_last_message_was_removed_keeps_its_keys() {
 }
 
 #[test]
-fn esc_returns_queue_in_screen_order() {
-    let mut harness = with_queue(80, 24);
-    let screen = harness.screen();
-    let at = |text: &str| screen.find(text).unwrap_or_else(|| panic!("{text}: {screen}"));
-    assert!(
-        at("and add a test") < at("then run the whole") && at("then run") < at("make it look"),
-        "{screen}"
-    );
-    harness.report_result(TaskResult::ReturnedMessages(three_items()));
-    let text = harness.app.composer.editor.expanded();
-    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
-    assert!(at("and add a test") < at("then run the whole") && at("then run") < at("make it look"), "{text}");
-}
-
-#[test]
 fn queue_delivered_while_edited_leaves_draft() {
     let mut harness = with_queue(80, 24);
     harness.type_text("a draft");
@@ -274,25 +211,6 @@ fn queue_delivered_while_edited_leaves_draft() {
     let sent = harness.key(KeyCode::Enter);
     let text = "make it look like this!\n\na draft".to_owned();
     assert!(sent.contains(&Action::Submit(Submit::Steer(text))), "{sent:?}");
-}
-
-#[test]
-fn queue_late_edit_is_a_draft() {
-    let mut harness = with_queue(80, 24);
-    harness.report_result(TaskResult::QueueOutcome(QueueOutcome::Gone(Some("better words".into()))));
-    assert_eq!(harness.app.composer.editor.text(), "better words");
-    assert!(harness.screen().contains("your edit is kept as a draft"), "{}", harness.screen());
-}
-
-#[test]
-fn queue_edit_stores_the_draft() {
-    let mut harness = with_queue(80, 24);
-    harness.type_text("a draft");
-    harness.alt_up();
-    harness.key(KeyCode::Enter);
-    assert_eq!(harness.app.composer.unsent_text(), "a draft");
-    harness.key(KeyCode::Esc);
-    assert_eq!(harness.app.composer.unsent_text(), "a draft");
 }
 
 #[test]
@@ -315,47 +233,5 @@ fn queue_held_names_release_key() {
             "that one nobody let go: {}",
             harness.screen()
         );
-    }
-}
-
-#[test]
-fn queue_delivered_message_has_receipt() {
-    let waited = |queued_at, queued_as| QueueHistory {
-        queued_at: Some(UnixMs(queued_at)),
-        queued_as,
-        ..QueueHistory::default()
-    };
-    let receipts = [
-        DeliveryReceipt {
-            after_calls: 2,
-            skipped_calls: 3,
-            waited: waited(START, None),
-            ..DeliveryReceipt::default()
-        },
-        DeliveryReceipt {
-            cut_off: true,
-            waited: QueueHistory { edited: true, ..waited(START, Some(QueueKind::FollowUp)) },
-            ..DeliveryReceipt::default()
-        },
-        DeliveryReceipt {
-            kind: QueueKind::FollowUp,
-            waited: waited(START, None),
-            ..DeliveryReceipt::default()
-        },
-    ];
-    for (width, height) in SIZES {
-        let mut harness = Harness::new(width, height);
-        harness.user("the parser test fails on windows line endings, find out why");
-        harness.wait(240_000);
-        for (at, receipt) in receipts.iter().enumerate() {
-            let message =
-                UserMessage::text("wait — the fixture itself has mixed endings", UnixMs(harness.now));
-            harness.append(MessageEntry {
-                message: Arc::new(Message::User(message)),
-                tiller_queue_id: Some(format!("q{at}").as_str().into()),
-                tiller_receipt: Some(receipt.clone()),
-            });
-        }
-        insta::assert_snapshot!(format!("delivered_{width}x{height}"), harness.screen());
     }
 }

@@ -246,17 +246,3 @@ fn footer_says_that_the_connection_is_lost() {
     assert_eq!(harness.actions, [Action::Reload]);
     assert!(!footer(&mut harness).contains("disconnected"), "{}", footer(&mut harness));
 }
-
-#[test]
-fn footer_drops_items_stepwise() {
-    let shown = |width| {
-        let mut harness = Harness::new(width, 24);
-        harness.app.ui.cwd = "/home/ada/clients/a-company-with-a-long-name/services/payment-gateway".into();
-        let branch = "feature/JIRA-1234-make-the-parser-take-mixed-line-endings";
-        harness.report_result(TaskResult::Branch(Some(branch.into())));
-        let screen = harness.screen();
-        screen.lines().last().unwrap_or_default().to_owned()
-    };
-    let rows = [200, 140, 120, 100, 80, 60, 40].map(|width| format!("{width:>3}│{}", shown(width)));
-    insta::assert_snapshot!("footer", rows.join("\n"));
-}

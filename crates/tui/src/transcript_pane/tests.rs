@@ -1,3 +1,6 @@
+mod blocks;
+mod search;
+
 use std::sync::Arc;
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
@@ -33,9 +36,14 @@ type Harness = Bench<TranscriptPane>;
 
 impl Harness {
     fn new() -> Self {
+        Self::at(AREA)
+    }
+
+    /// Returns a pane of this area.
+    fn at(area: Rect) -> Self {
         let mut harness = Self::of(TranscriptPane::default(), Address::Transcript);
-        harness.component.set_area(AREA);
-        (harness.area, harness.ui.size) = (AREA, (AREA.width, AREA.height));
+        harness.component.set_area(area);
+        (harness.area, harness.ui.size) = (area, (area.width, area.height));
         harness.focus.is_editor_at_line_end = true;
         harness
     }
@@ -64,14 +72,7 @@ impl Harness {
         };
         harness.answer(vec![AssistantBlock::ToolCall(call)]);
         let output: String = (1..=14).map(|n| format!("case_{n} ok\n")).collect();
-        harness.message(Message::ToolResult(ToolResultMessage {
-            tool_call_id: "c1".into(),
-            tool_name: "bash".into(),
-            content: vec![UserBlock::Text { text: output }],
-            details: Some(json!({"exitCode": 0, "timedOut": false})),
-            is_error: false,
-            timestamp: UnixMs(0),
-        }));
+        harness.result("c1", "bash", &output, json!({"exitCode": 0, "timedOut": false}));
         harness.answer(vec![text("Done.")]);
         harness.screen();
         harness
@@ -101,6 +102,17 @@ impl Harness {
             content,
             stop_reason,
             ..AssistantMessage::default()
+        }));
+    }
+
+    fn result(&mut self, id: &str, tool: &str, output: &str, details: serde_json::Value) {
+        self.message(Message::ToolResult(ToolResultMessage {
+            tool_call_id: id.into(),
+            tool_name: tool.into(),
+            content: vec![UserBlock::Text { text: output.into() }],
+            details: Some(details),
+            is_error: false,
+            timestamp: UnixMs(self.now),
         }));
     }
 
@@ -147,10 +159,10 @@ impl Harness {
     fn cells_with(&mut self, modifier: Modifier) -> Vec<String> {
         let buffer = self.buffer();
         let row = |y| -> String {
-            let cells = (0..AREA.width).map(|x| &buffer[(x, y)]);
+            let cells = (0..buffer.area.width).map(|x| &buffer[(x, y)]);
             cells.filter(|cell| cell.modifier.contains(modifier)).map(Cell::symbol).collect()
         };
-        (0..AREA.height).map(row).filter(|row| !row.is_empty()).collect()
+        (0..buffer.area.height).map(row).filter(|row| !row.is_empty()).collect()
     }
 
     /// Returns the first row that contains this text.
@@ -203,6 +215,7 @@ fn pane_search_types_steps_and_cancels() {
     assert_eq!(words, ["l", "le", "lex", "lexe", "lexer"].map(SearchTerm::new));
     assert_eq!(harness.search_line(), "/ lexer                   12 of 12 · tab stay · esc cancel");
     assert_eq!(harness.cells_with(Modifier::REVERSED), ["lexer"]);
+    assert!(harness.cells_with(Modifier::UNDERLINED).len() > 1);
     for _ in 0..8 {
         assert_eq!(harness.key(KeyCode::Enter), CONSUMED);
     }
@@ -329,6 +342,10 @@ fn pane_click_folds_one_block() {
     let row = harness.row("bash");
     harness.click((4, row));
     assert!(!harness.screen().contains("case_7 ok"), "{}", harness.screen());
+    harness.now += 1_000;
+    let row = harness.row("Done.");
+    harness.click((4, row));
+    assert!(!harness.screen().contains("case_7 ok"), "there is nothing to fold");
 }
 
 #[test]
@@ -372,7 +389,8 @@ fn pane_drag_beyond_edge_scrolls_with_time() {
     else {
         panic!("{effects:?}")
     };
-    assert!(text.text.lines().count() > 50, "{}", text.text);
+    assert!(text.text.lines().count() > 50 && text.text.ends_with('p'), "{}", text.text);
+    assert!(text.summary.ends_with("lines"), "{}", text.summary);
     assert!(!harness.component.wants_ticks());
 }
 

@@ -218,6 +218,7 @@ fn command_without_argument_opens_its_list() {
         ("/login", ListKind::Logins),
         ("/logout", ListKind::Logouts),
         ("/import", ListKind::ForeignLogs),
+        ("/jobs", ListKind::Jobs),
     ] {
         let mut harness = ComposerBench::new();
         harness.type_text(line);

@@ -11,7 +11,7 @@ use crate::component::testing::queue_item;
 use crate::composer::testing::ComposerBench;
 use crate::effect::{Effect, OverlayRequest, QueueEditRequest};
 use crate::message::TaskResult;
-use crate::queue::AfterQueueEdit;
+use crate::queue::{AfterQueueEdit, QueueAction};
 use crate::tree::request::TreePurpose;
 
 #[test]
@@ -167,4 +167,23 @@ fn returned_messages_are_in_screen_order() {
     ];
     harness.report(TaskResult::ReturnedMessages(items.to_vec()));
     assert_eq!(harness.text(), "and add a test\n\nthen run the whole suite\n\nmake it look like this");
+}
+
+#[test]
+fn queue_late_edit_is_a_draft() {
+    let mut harness = ComposerBench::new();
+    harness.work(|composer, cx| composer.queued_message_removed(Some("better words".into()), cx));
+    assert_eq!(harness.text(), "better words");
+    assert!(harness.flash.contains("your edit is kept as a draft"), "{}", harness.flash);
+}
+
+#[test]
+fn undelivered_queue_command_loses_nothing() {
+    let mut harness = ComposerBench::new();
+    let items = ["one", "two"].map(|text| queue_item("q1", QueueKind::FollowUp, text));
+    harness.work(|composer, _| composer.restore_messages(&items));
+    assert_eq!(harness.text(), "one\n\ntwo");
+    let edit = QueueAction::Edit("q1".into(), "otherwise".into(), AfterQueueEdit::Keep);
+    harness.reject(Action::Queue(edit));
+    assert!(harness.text().starts_with("otherwise"), "{}", harness.text());
 }

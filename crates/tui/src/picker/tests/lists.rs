@@ -1,5 +1,6 @@
 //! The lists with their items: rows, previews, and the effects of their keys.
 
+use tiller_core::background_job::{CommandJob, JobStatus};
 use tiller_core::delegated_task::{DelegatedTask, DelegatedTaskEnd};
 use tiller_core::message::{ModelRef, ThinkingLevel};
 use tiller_core::setting::Settings;
@@ -302,4 +303,21 @@ fn login_named_provider_prompts_at_once() {
     let screen = asking("nobody").screen();
     assert!(screen.contains("unknown provider `nobody`") && !screen.contains("hush"), "{screen}");
     assert!(screen.contains("anthropic"), "all of them are offered: {screen}");
+}
+
+#[test]
+fn jobs_list_shows_status_and_last_line_and_stops_a_job() {
+    let job = |id: &str, status| CommandJob {
+        job_id: id.into(),
+        command: "cargo watch".into(),
+        since: UnixMs(0),
+        status,
+        last_line: "Finished".into(),
+    };
+    let jobs = [job("job_1", JobStatus::Exited { exit_code: 1 }), job("job_2", JobStatus::Running)];
+    let mut list = ListBench::with_items(SMALL, ListKind::Jobs, (command_jobs::items(&jobs), 0));
+    let screen = list.screen();
+    assert!(screen.contains("job_2 cargo watch") && screen.contains("running · Finished"), "{screen}");
+    assert!(screen.contains("exit 1 · Finished"), "{screen}");
+    assert_eq!(list.key(KeyCode::Enter), perform(ListAction::StopJob("job_2".into())));
 }
