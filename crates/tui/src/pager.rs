@@ -283,6 +283,8 @@ fn hanging_indent(line: &Line, width: usize) -> Vec<Line> {
 
 #[cfg(test)]
 mod tests {
+    mod pages;
+
     use crossterm::event::KeyModifiers;
 
     use super::*;

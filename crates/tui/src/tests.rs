@@ -31,7 +31,6 @@ mod lists;
 mod login;
 mod long_messages;
 mod moving;
-mod output;
 mod questions;
 mod queue;
 mod sessions;

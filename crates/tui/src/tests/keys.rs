@@ -103,26 +103,6 @@ fn flash_about_next_key_ends_with_it() {
 }
 
 #[test]
-fn hotkeys_page_is_filtered_by_typing() {
-    for (width, height) in [(80, 24), (120, 40)] {
-        let mut harness = Harness::new(width, height);
-        harness.type_text("/hotkeys");
-        harness.key(KeyCode::Enter);
-        insta::assert_snapshot!(format!("hotkeys_{width}x{height}"), harness.screen());
-        harness.type_text("/queue_un");
-        let screen = harness.screen();
-        assert!(screen.contains("undo the last removal") && !screen.contains("steer it"), "{screen}");
-        harness.key(KeyCode::Esc);
-        assert!(harness.screen().contains("Anywhere"), "{}", harness.screen());
-        harness.key(KeyCode::End);
-        let screen = harness.screen();
-        assert!(screen.contains("cancel and scroll back") && screen.contains("100%"), "{screen}");
-        harness.key(KeyCode::Esc);
-        assert!(!harness.screen().contains("── keys"), "{}", harness.screen());
-    }
-}
-
-#[test]
 fn keybindings_reload_reports_changes_only() {
     let mut harness = Harness::new(120, 40);
     let mut read_key = |text: &str| {

@@ -44,16 +44,6 @@ fn save_theme(theme: &str) -> Action {
 }
 
 #[test]
-fn theme_list_previews_all_roles() {
-    for (width, height) in [(80, 24), (120, 40)] {
-        let mut harness = with_colors(width, height);
-        command(&mut harness, "/theme");
-        harness.key(KeyCode::Down);
-        insta::assert_snapshot!(format!("themes_{width}x{height}"), harness.screen());
-    }
-}
-
-#[test]
 fn theme_preview_ends_on_leaving() {
     let mut harness = with_colors(120, 40);
     assert_eq!(command(&mut harness, "/theme"), []);

@@ -5,19 +5,14 @@ use serde_json::json;
 use tiller_core::event::{ApprovalRequest, EventKind};
 use tiller_core::id::EntryId;
 use tiller_core::message::AssistantBlock;
-use tiller_core::unit::{Tokens, UnixMs};
-use tiller_engine::SessionState;
+use tiller_core::unit::UnixMs;
 use tiller_engine::remote_session::ConnectionState;
-use tiller_session::entry::Compaction;
-use tiller_session::{EntryBody, Placement, SessionManager};
 
-use super::harness::{Harness, SIZES, START, at_work, state, steered};
+use super::harness::{Harness, SIZES, at_work, steered};
 use super::summaries::compaction_fails;
 use crate::action::Action;
-use crate::list_data::{self, ListContext};
-use crate::logs;
+use crate::list_data::{self};
 use crate::message::{Msg, TaskResult};
-use crate::pager::Pager;
 
 /// Draws a state at both sizes.
 fn assert_each_size(name: &str, set: impl Fn(&mut Harness)) {
@@ -31,11 +26,6 @@ fn assert_each_size(name: &str, set: impl Fn(&mut Harness)) {
 fn run(harness: &mut Harness, command: &str) {
     harness.type_text(command);
     harness.key(KeyCode::Enter);
-}
-
-#[test]
-fn help_page() {
-    assert_each_size("help", |harness| run(harness, "/help"));
 }
 
 #[test]
@@ -139,27 +129,6 @@ fn leave_branch_dialog() {
 }
 
 #[test]
-fn compaction_and_branches_are_rules() {
-    assert_each_size("rules", |harness| {
-        harness.user("first");
-        harness.entry(&EntryBody::Compaction(Compaction {
-            summary: "The lexer counts `\\r` as a line of its own.\n\nNext: mend it.".into(),
-            first_kept_entry_id: EntryId::new("e1"),
-            tokens_before: Tokens(170_000),
-            details: None,
-            usage: None,
-            made_by: None,
-        }));
-        harness.user("second");
-        let settings = serde_json::from_value(json!({
-            "type": "branch_summary", "fromId": "e9", "summary": "A first try went nowhere."
-        }));
-        harness.entry(&settings.unwrap());
-        harness.user("third");
-    });
-}
-
-#[test]
 fn new_output_below_is_marked() {
     assert_each_size("below", |harness| {
         for at in 0..30 {
@@ -195,43 +164,6 @@ fn approval_page() {
         harness.type_text("v");
         harness.wait(400);
         assert_eq!(harness.app.compositor.overlays.len(), 1);
-    });
-}
-
-#[test]
-fn log_page() {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    let lines = [
-        "2026-11-21T14:02:00.000Z  INFO tiller_session: opened",
-        "2026-11-21T14:02:01.500Z  WARN tiller_engine::watch: can't watch /nowhere",
-        "2026-11-21T14:02:02.000Z ERROR tiller_engine: the log can't be written: no space left",
-    ];
-    std::fs::write(file.path(), lines.join("\n")).unwrap();
-    for (width, height) in SIZES {
-        let mut harness = Harness::new(width, height);
-        harness.report_result(logs::page(Some(file.path()), None));
-        let screen = harness.screen().replace(&file.path().display().to_string(), "[the file]");
-        insta::assert_snapshot!(format!("log_{width}x{height}"), screen);
-    }
-}
-
-#[test]
-fn session_page() {
-    let manager = SessionManager::new(Placement::Memory, "/home/ada/code/conf".into());
-    let reader = manager.create(UnixMs(START)).reader();
-    assert_each_size("session", |harness| {
-        let about = ListContext {
-            home: Some("/home/ada".into()),
-            dirs: vec!["~/code/lib".into(), "/srv/docs (read-only)".into()],
-            files: vec!["/home/ada/code/conf/AGENTS.md".into(), "/home/ada/.config/tiller/AGENTS.md".into()],
-            width: Pager::columns(harness.app.ui.size.0),
-        };
-        let lines = {
-            let path = "/home/ada/.local/share/tiller/sessions/--home-ada-code-conf--/2026-11-21T14-02-00-000Z_01JD6X9QWERTYUIOPASDFGHJKL.jsonl";
-            let state = SessionState { name: None, path: Some(path.into()), ..state() };
-            list_data::facts(&state, &reader, &about)
-        };
-        harness.report_result(TaskResult::Page { title: "session".into(), lines });
     });
 }
 

@@ -2,17 +2,11 @@
 
 use crossterm::event::KeyCode;
 use tiller_core::message::ModelRef;
-use tiller_core::unit::{Tokens, UnixMs};
-use tiller_engine::{
-    AgentCommand, CommandSource, ContextBreakdown, ContextKind, ContextPart, ContextUse, ToolServerStatus,
-};
-use tiller_render::Line;
-use tiller_tools::tool::ToolServerState;
+use tiller_core::unit::UnixMs;
+use tiller_engine::{AgentCommand, CommandSource};
 
 use crate::action::{Action, BackgroundJob, TerminalAction};
-use crate::list_data;
 use crate::message::{Msg, TaskResult};
-use crate::pager::Pager;
 use crate::session_model::Welcome;
 use crate::tests::harness::{Harness, SIZES, START};
 
@@ -73,55 +67,6 @@ fn banner_ends_with_first_message() {
     assert!(!screen.contains("tiller 0.1.0") && !screen.contains("previous"), "{screen}");
     assert!(!screen.contains("Describe a task"), "{screen}");
     assert!(screen.contains("a notice"), "{screen}");
-}
-
-#[test]
-fn context_page_shows_shares() {
-    for (width, height) in SIZES {
-        let part = |kind, count, tokens| ContextPart { kind, count, tokens: Tokens(tokens) };
-        let breakdown = ContextBreakdown {
-            context: ContextUse { used: Tokens(68_000), window: Tokens(200_000) },
-            parts: vec![
-                part(ContextKind::SystemPrompt, 1, 1_240),
-                part(ContextKind::Skills, 2, 310),
-                part(ContextKind::Tools, 12, 4_400),
-                part(ContextKind::ContextFile("/home/ada/code/conf/AGENTS.md".into()), 1, 820),
-                part(ContextKind::UserMessages, 3, 900),
-                part(ContextKind::Answers, 14, 9_700),
-                part(ContextKind::ToolResults, 31, 48_200),
-            ],
-        };
-        let mut harness = Harness::new(width, height);
-        let home = std::path::Path::new("/home/ada");
-        let lines = list_data::context(&breakdown, Some(home), Pager::columns(width));
-        harness.report(TaskResult::Page { title: "context".into(), lines });
-        insta::assert_snapshot!(format!("context_{width}x{height}"), harness.screen());
-    }
-}
-
-#[test]
-fn mcp_page_shows_each_server() {
-    let mut harness = Harness::new(80, 24);
-    harness.type_text("/mcp");
-    let actions = harness.key(KeyCode::Enter);
-    assert!(actions.contains(&Action::ShowToolServers), "{actions:?}");
-    let failed = |name: &str| ToolServerStatus {
-        name: name.into(),
-        transport: "stdio",
-        address: "npx server".into(),
-        origin: "MCP_SERVERS".into(),
-        state: ToolServerState::Failed("it was not ready within 30 s".into()),
-        stderr: vec!["\u{1b}[2Jstuck".into()],
-    };
-    let lines = list_data::tool_servers(&[failed("git"), failed("web")]);
-    let texts: Vec<String> = lines.iter().map(Line::text).collect();
-    let of = |name: &str| {
-        let first = format!("{name} (stdio: npx server)");
-        [&*first, "from MCP_SERVERS", "failed: it was not ready within 30 s", "stderr:", "  ␛[2Jstuck", ""]
-            .map(str::to_owned)
-    };
-    assert_eq!(texts, [of("git"), of("web")].concat());
-    assert_eq!(list_data::tool_servers(&[]).len(), 1);
 }
 
 #[test]

@@ -182,11 +182,18 @@ fn settings_invalid_value_is_returned() {
 }
 
 #[test]
-fn context_command_requests_page() {
+fn commands_request_their_pages() {
     let mut harness = ComposerBench::new();
     harness.type_text("/context");
     let actions = harness.key(KeyCode::Enter);
     assert!(actions.iter().any(|action| matches!(action, Action::ShowContext { .. })), "{actions:?}");
+    assert!(harness.submit_pasted("/mcp").contains(&Action::ShowToolServers));
+    for (line, title) in [("/help", "help"), ("/hotkeys", "keys")] {
+        harness.paste(line);
+        let effects = harness.effects(KeyEvent::from(KeyCode::Enter));
+        let is_page = |effect: &Effect| matches!(effect, Effect::Open(OverlayRequest::Help { title: of, .. }) if of == title);
+        assert!(effects.iter().any(is_page), "{line}: {effects:?}");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use tiller_core::setting;
 use tiller_core::setting::{SettingSource, Settings};
 use tiller_core::tool_spec::{Access, ToolSpec, ToolTraits};
 use tiller_engine::{ApprovalMode, OfferState, OfferedTool};
+use tiller_render::theme::ColorDepth;
 use tiller_session::import::{LogPeek, SourceFormat};
 use tiller_tools::tool::ToolSource;
 
@@ -19,6 +20,8 @@ use crate::picker::agent_options::Levels;
 use crate::picker::choices::Question;
 use crate::picker::models::model_items;
 use crate::picker::settings::SettingValueList;
+use crate::picker::themes::theme_items;
+use crate::theme::{ThemeOptions, ThemeState};
 
 /// The sizes of overlays, which leave a row for the footer.
 const SIZES: [(u16, u16); 2] = [(80, 23), (120, 39)];
@@ -207,4 +210,17 @@ fn question_opens_the_imported_session() {
     let question = Picker::with_items(&Question, "imported, 9 entries".into(), vec![open], 0);
     let opens = Action::Navigate(Navigate::Open("/s/pond.jsonl".into()));
     assert_eq!(ListBench::new(SIZES[0], question).key(KeyCode::Enter), [opens.into()]);
+}
+
+#[test]
+fn theme_list_previews_all_roles() {
+    for size in SIZES {
+        let mut list = ListBench::new(size, Picker::waiting(list_source(ListKind::Themes)));
+        list.0.ui.theme =
+            ThemeState::new(&ThemeOptions { depth: ColorDepth::Millions, ..ThemeOptions::default() });
+        let items = theme_items(&list.0.ui.theme);
+        list.fill(items);
+        list.key(KeyCode::Down);
+        assert_screen!("themes", size, list);
+    }
 }

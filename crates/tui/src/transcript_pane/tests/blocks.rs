@@ -3,7 +3,8 @@
 use tiller_core::background_job::JOB_NOTE_TYPE;
 use tiller_core::event::{CompactionReason, QueueKind};
 use tiller_core::message::{BashExecutionMessage, Content};
-use tiller_session::entry::{DeliveryReceipt, MessageEntry, QueueHistory};
+use tiller_core::unit::Tokens;
+use tiller_session::entry::{Compaction, DeliveryReceipt, MessageEntry, QueueHistory};
 
 use super::*;
 
@@ -257,4 +258,126 @@ fn pane_job_note_is_a_notice_not_a_message_of_the_user() {
     let screen = harness.screen();
     assert!(screen.contains("Background job job_1 (`make`) ended with exit status 2."), "{screen}");
     assert!(screen.contains("no rule") && !screen.contains("added"), "{screen}");
+}
+
+#[test]
+fn pane_compaction_and_branches_are_rules() {
+    let screen = |width| {
+        let mut harness = pane(width, 18);
+        harness.user("first");
+        harness.entry(&EntryBody::Compaction(Compaction {
+            summary: "The lexer counts `\\r` as a line of its own.\n\nNext: mend it.".into(),
+            first_kept_entry_id: "e1".into(),
+            tokens_before: Tokens(170_000),
+            details: None,
+            usage: None,
+            made_by: None,
+        }));
+        harness.user("second");
+        let summary = serde_json::from_value(json!({
+            "type": "branch_summary", "fromId": "e9", "summary": "A first try went nowhere."
+        }));
+        harness.entry(&summary.unwrap());
+        harness.user("third");
+        harness.screen()
+    };
+    insta::assert_snapshot!(screen(80), @r"
+    ▌ first                                                                   14:02
+
+    ──────────────── compacted (was 170k tokens): summary (ctrl+o) ────────────────
+
+    ▌ second                                                                  14:02
+
+    ─────────────────── summary of the branch you left (ctrl+o) ───────────────────
+
+    ▌ third                                                                   14:02
+    ");
+    insta::assert_snapshot!(screen(120), @r"
+    ▌ first                                                                                                           14:02
+
+    ──────────────────────────────────── compacted (was 170k tokens): summary (ctrl+o) ────────────────────────────────────
+
+    ▌ second                                                                                                          14:02
+
+    ─────────────────────────────────────── summary of the branch you left (ctrl+o) ───────────────────────────────────────
+
+    ▌ third                                                                                                           14:02
+    ");
+}
+
+fn numbered(count: usize) -> String {
+    (1..=count).map(|n| format!("line {n}\n")).collect()
+}
+
+impl Harness {
+    /// Runs a command of the user for 3.2 s, which prints this and ends.
+    fn run_command(&mut self, command: &str, output: &str, record: BashExecutionMessage) {
+        let id = || "b1".into();
+        let exclude_from_context = record.exclude_from_context;
+        self.event(EventKind::BashExecutionStart { id: id(), command: command.into(), exclude_from_context });
+        self.event(EventKind::BashExecutionUpdate { id: id(), delta: output.into() });
+        self.now += 3_200;
+        let (command, output, timestamp) = (command.into(), output.into(), UnixMs(self.now));
+        let record = BashExecutionMessage { command, output, timestamp, ..record };
+        self.event(EventKind::BashExecutionEnd { id: id(), message: Arc::new(record.clone()) });
+        self.message(Message::BashExecution(record));
+    }
+}
+
+#[test]
+fn pane_shell_output_shows_a_screenful() {
+    for (width, height) in [(80, 20), (120, 36)] {
+        let mut harness = pane(width, height);
+        let (id, command) = ("b0".into(), "git log".to_owned());
+        harness.event(EventKind::BashExecutionStart { id, command, exclude_from_context: false });
+        harness.event(EventKind::BashExecutionUpdate { id: "b0".into(), delta: numbered(60) });
+        let screen = harness.screen();
+        assert!(screen.contains("│ line 60") && screen.contains("│ line 45"), "{screen}");
+        let mut harness = pane(width, height);
+        let record = BashExecutionMessage { exit_code: Some(0), ..BashExecutionMessage::default() };
+        harness.run_command("git log", &numbered(60), record);
+        let screen = harness.screen();
+        let rows: Vec<&str> = screen.lines().skip_while(|row| row.is_empty()).collect();
+        assert!(rows[0].starts_with("  ✓ ! git log"), "{screen}");
+        assert_eq!(rows[1], "    │ … 44 more lines (ctrl+o)");
+        let last: Vec<String> = (45..=60).map(|n| format!("    │ line {n}")).collect();
+        assert_eq!(rows[2..], last);
+        harness.command(KeyCommand::UnfoldOutput);
+        harness.command(KeyCommand::Top);
+        assert!(harness.screen().contains("│ line 1\n"), "{}", harness.screen());
+    }
+}
+
+#[test]
+fn pane_shell_result_has_note_and_duration() {
+    let screen = |width| {
+        let mut harness = pane(width, 18);
+        let long = format!("for f in {}; do cat $f; done", "one.txt two.txt ".repeat(8).trim());
+        for (command, exclude_from_context) in [("echo lost; exit 4", false), (&long, true)] {
+            let record = BashExecutionMessage {
+                exit_code: Some(4),
+                exclude_from_context,
+                ..BashExecutionMessage::default()
+            };
+            harness.run_command(command, "lost\n", record);
+        }
+        harness.screen()
+    };
+    insta::assert_snapshot!(screen(80), @r"
+      ✗ ! echo lost; exit 4                          exit 4                    3.2s
+        │ lost
+
+      ✗ !! for f in one.txt two.txt one.txt two.txt one.txt two.txt one.txt two.txt
+      one.txt two.txt one.txt two.txt one.txt two.txt one.txt two.txt; do cat $f;
+      done                                       exit 4, not sent to the model 3.2s
+        │ lost
+    ");
+    insta::assert_snapshot!(screen(120), @r"
+      ✗ ! echo lost; exit 4                                        exit 4                                              3.2s
+        │ lost
+
+      ✗ !! for f in one.txt two.txt one.txt two.txt one.txt two.txt one.txt two.txt one.txt two.txt one.txt two.txt one.txt
+      two.txt one.txt two.txt; do cat $f; done                     exit 4, not sent to the model                       3.2s
+        │ lost
+    ");
 }
