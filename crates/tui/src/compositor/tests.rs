@@ -1,4 +1,5 @@
 use crossterm::event::{KeyCode, KeyEvent};
+use tiller_session::SessionScope;
 
 use super::*;
 use crate::component::{FocusState, ViewContext};
@@ -6,6 +7,7 @@ use crate::compositor::consumed_key::{FocusOwner, KeyIntent};
 use crate::dialog::Dialog;
 use crate::layout::FoldDefaults;
 use crate::picker::item::{PickerChoice, PickerItem};
+use crate::picker::session_query::SearchRequest;
 use crate::session_model::SessionModel;
 use crate::ui_context::UiContext;
 
@@ -82,6 +84,11 @@ fn compositor_opens_loads_and_leaves() {
     let effects = harness.open(OverlayRequest::Login("openai".into()));
     assert_eq!(effects, [Effect::Perform(Address::Overlay(OverlayId(2)), load(ListKind::Logins))]);
     assert_eq!(harness.titles(), ["models", "log in"]);
+    let effects = harness.open(OverlayRequest::Sessions { filter: "not there".into() });
+    let (query_id, scope, words) = (SessionQueryId(1), SessionScope::ThisDirectory, "not there".into());
+    let searches = Action::SearchSessions(SearchRequest { query_id, scope, words });
+    assert_eq!(effects, [Effect::Perform(Address::Overlay(OverlayId(3)), searches)]);
+    harness.work(|overlays, cx| overlays.leave(LeaveScope::Top, cx));
     harness.work(|overlays, cx| overlays.leave(LeaveScope::Top, cx));
     assert_eq!(harness.titles(), ["models"]);
     harness.open(OverlayRequest::Tree(crate::tree::request::TreePurpose::Go));

@@ -1,5 +1,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tiller_core::event::QueueKind;
+use tiller_core::message::Image;
+use tiller_core::unit::UnixMs;
 
 use super::*;
 use crate::action::Action;
@@ -254,4 +256,82 @@ fn queue_panel_reports_a_late_edit() {
     assert_eq!(effects, [Effect::QueueEditTooLate("better words".into())]);
     let (_, effects) = harness.take(TaskResult::QueueOutcome(QueueOutcome::Gone(None)));
     assert_eq!(effects, flashed(MESSAGE_GONE));
+}
+
+#[test]
+fn queue_panel_undo_restores_the_newest_removal_first() {
+    let mut harness = Harness::new();
+    let mut remaining = harness.model.activity.queue.clone();
+    assert_eq!(harness.press(KeyCode::Char('d')), action(QueueAction::Remove("q3".into(), 2)));
+    let removed = RemovedMessage { item: remaining.remove(2), place: 2 };
+    harness.set_queue(remaining.clone());
+    assert_eq!(harness.report_removed(vec![removed.clone()]), flashed("Removed; u restores it."));
+    assert_eq!(harness.press_with(KeyCode::Char('D'), KeyModifiers::SHIFT), action(QueueAction::Clear));
+    harness.set_queue(Vec::new());
+    let cleared: Vec<RemovedMessage> =
+        remaining.into_iter().enumerate().map(|(place, item)| RemovedMessage { item, place }).collect();
+    harness.report_removed(cleared.clone());
+    assert!(harness.drawn().contains("the queue is empty"), "{}", harness.drawn());
+    for removed in [cleared, vec![removed]] {
+        let restore = performed(Action::Queue(QueueAction::Restore(removed)));
+        assert_eq!(harness.press(KeyCode::Char('u')), [Effect::ClearFlash, restore]);
+    }
+    harness.set_queue(Harness::new().model.activity.queue.clone());
+    let effects = harness.press(KeyCode::Enter);
+    assert!(matches!(&effects[0], Effect::EditQueued(edit) if edit.id.as_str() == "q3"), "{effects:?}");
+}
+
+#[test]
+fn queue_panel_whose_last_message_was_removed_keeps_its_keys() {
+    let mut harness = Harness::new();
+    harness.set_queue(vec![item("q1", QueueKind::FollowUp, false)]);
+    harness.now = 400;
+    assert_eq!(harness.press(KeyCode::Char('d')), action(QueueAction::Remove("q1".into(), 0)));
+    harness.set_queue(Vec::new());
+    assert_eq!(harness.press(KeyCode::Char('d')), [], "it isn't for the editor");
+    let removed = vec![RemovedMessage { item: item("q1", QueueKind::FollowUp, false), place: 0 }];
+    harness.report_removed(removed.clone());
+    let restore = performed(Action::Queue(QueueAction::Restore(removed)));
+    assert_eq!(harness.press(KeyCode::Char('u')), [Effect::ClearFlash, restore]);
+}
+
+#[test]
+fn queue_panel_held_messages_name_the_release_key() {
+    let texts = [
+        ("q1", QueueKind::FollowUp, "then run the whole suite, and say which tests are slower than before"),
+        ("q2", QueueKind::Steer, "and add a test for a lone \\r\nin the lexer"),
+        ("q3", QueueKind::FollowUp, "make it look like this"),
+    ];
+    let held = |(id, kind, text)| QueueItem { held: true, ..queue_item(id, kind, text) };
+    let mut queue = texts.map(held).to_vec();
+    queue[2].images = [Image { data: "AA==".into(), mime_type: "image/png".into() }].into();
+    let mut harness = Harness::new();
+    harness.component = QueuePanel::default();
+    harness.set_queue(queue.clone());
+    insta::assert_snapshot!(harness.drawn(), @r"
+      ↳ held    and add a test for a lone \r ⏎ i… · steers · alt+up edit or release
+      ↳ held    then run the whole suite, and say which tests are slower than befo…
+      ↳ held    make it look like this · 1 image
+    ");
+    harness.ui.size = (120, 40);
+    harness.area.width = 120;
+    insta::assert_snapshot!(harness.drawn(), @r"
+      ↳ held    and add a test for a lone \r ⏎ in the lexer · steers · alt+up edit or release
+      ↳ held    then run the whole suite, and say which tests are slower than before
+      ↳ held    make it look like this · 1 image
+    ");
+    harness.work(QueuePanel::enter);
+    assert!(harness.drawn().contains("r release"), "{}", harness.drawn());
+    assert_eq!(harness.press(KeyCode::Char('r')), action(QueueAction::Release("q3".into())));
+    assert_eq!(harness.set_queue(queue[..2].to_vec()), [], "it was released here");
+    assert_eq!(harness.set_queue(Vec::new()), flashed(MESSAGE_GONE), "that one nobody let go");
+}
+
+#[test]
+fn queue_panel_waiting_steering_message_names_enter() {
+    let mut harness = Harness::new();
+    harness.component = QueuePanel::default();
+    harness.model.activity.running_since = Some(UnixMs(0));
+    harness.set_queue(vec![queue_item("q1", QueueKind::Steer, "wait")]);
+    assert!(harness.drawn().contains("↳ steer   wait · enter now"), "{}", harness.drawn());
 }

@@ -1,4 +1,4 @@
-//! Agents of the session: the footer's cost, and the list.
+//! Loads that follow events: the footer's cost, the commands.
 
 use std::sync::Arc;
 
@@ -21,4 +21,12 @@ fn footer_is_refreshed_by_agents_answers_and_ends() {
     harness.event(EventKind::AgentEvent { agent_id, parent_id, name: "helper".into(), event });
     harness.event(EventKind::AgentTaskEnd(DelegatedTaskEnd::new("an-agent".into(), None)));
     assert_eq!(harness.actions, [Action::Refresh, Action::Refresh]);
+}
+
+#[test]
+fn commands_are_loaded_again_when_resources_change() {
+    let mut harness = Harness::new(80, 24);
+    harness.actions.clear();
+    harness.event(EventKind::ResourcesChanged { skills: 1, templates: 0, context_files: 0 });
+    assert_eq!(harness.actions, [Action::LoadCommands]);
 }

@@ -8,6 +8,8 @@ use tiller_core::unit::UnixMs;
 
 use super::harness::{Harness, START};
 use crate::action::Action;
+use crate::message::TaskResult;
+use crate::session_model::Job;
 
 fn job(id: &str, status: JobStatus) -> CommandJob {
     let (command, last_line) = ("cargo watch".to_owned(), "Finished".to_owned());
@@ -47,4 +49,15 @@ fn footer_counts_running_jobs() {
     harness.event(EventKind::BackgroundJobEnd(job("job_1", JobStatus::Exited { exit_code: 1 })));
     assert!(footer(&mut harness).contains("1 job  "), "{}", footer(&mut harness));
     assert!(harness.screen().contains("job_1: ended with exit status 1. /jobs lists all."));
+}
+
+#[test]
+fn export_is_shown_with_a_running_clock() {
+    let mut harness = Harness::new(80, 24);
+    harness.report_result(TaskResult::Began(Job::Export));
+    assert!(harness.app.wants_ticks());
+    harness.wait(1_200);
+    assert!(harness.screen().contains("exporting the session… 1.2s"), "{}", harness.screen());
+    harness.report_result(TaskResult::Ended(Job::Export));
+    assert!(!harness.screen().contains("exporting") && !harness.app.wants_ticks(), "{}", harness.screen());
 }

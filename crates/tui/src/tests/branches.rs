@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tiller_core::id::EntryId;
 use tiller_core::message::{AssistantMessage, Message, UserMessage};
 use tiller_core::unit::UnixMs;
 use tiller_engine::{InFlight, Snapshot, built_in_tools};
 use tiller_session::{EntryBody, Placement, SessionManager, Visibility, Writer};
 
-use super::harness::{Harness, SIZES, START, state, text};
+use super::harness::{Harness, START, state, text};
 use crate::action::{Action, BackgroundJob};
-use crate::executor::log_queries::{count_branches, read_newest, read_part, search_log};
+use crate::executor::log_queries::{count_branches, read_newest, read_part};
 use crate::message::{LoadedSession, Msg, TaskResult};
 
 /// A front end with a session that has several branches.
@@ -21,9 +20,9 @@ struct BranchHarness {
 }
 
 impl BranchHarness {
-    fn new(width: u16, height: u16) -> Self {
+    fn new() -> Self {
         let manager = SessionManager::new(Placement::Memory, "/home/ada/code/conf".into());
-        Self { harness: Harness::new(width, height), writer: manager.create(UnixMs(START)) }
+        Self { harness: Harness::new(80, 24), writer: manager.create(UnixMs(START)) }
     }
 
     /// Appends a prompt and its answer; returns the ids of both.
@@ -71,23 +70,11 @@ impl BranchHarness {
                     Action::Background(BackgroundJob::CountBranches(epoch)) => {
                         results.push(count_branches(&reader, epoch))
                     }
-                    Action::Background(BackgroundJob::Search(lookup)) => {
-                        search_log(&reader, &lookup, |found| {
-                            results.push(TaskResult::SearchHits(found));
-                            true
-                        })
-                    }
                     _ => {}
                 }
                 results.into_iter().for_each(|result| self.harness.report_result(result));
             }
         }
-    }
-
-    /// Presses a key, reads the requested parts of the log, and returns the screen.
-    fn press(&mut self, key: impl Into<KeyEvent>) -> String {
-        self.harness.input(Msg::Key(key.into()));
-        self.settle()
     }
 
     /// Emits the event of the log's last entry.
@@ -98,72 +85,8 @@ impl BranchHarness {
 }
 
 #[test]
-fn branch_rule_at_every_branch_point() {
-    for (width, height) in SIZES {
-        let mut session = BranchHarness::new(width, height);
-        let [_, first] =
-            session.append_exchange("the parser test fails, find out why", "The lexer counts it twice.");
-        session.append_exchange("change the lexer", "Done.");
-        session.branch(Some(&first));
-        let [_, fixture] = session.append_exchange("look at the fixture", "Line 3 has mixed endings.");
-        session.append_exchange("rewrite it", "It is gone.");
-        session.writer.branch_with_summary(Some(&fixture), "The fixture was lost.", UnixMs(START)).unwrap();
-        let [_, kept] = session.append_exchange("keep it, add another one", "There is `crlf.txt` now.");
-        for again in ["a lone \\r too", "and a test for it"] {
-            session.append_exchange(again, "Done.");
-            session.branch(Some(&kept));
-        }
-        insta::assert_snapshot!(format!("branch_points_{width}x{height}"), session.load());
-    }
-}
-
-#[test]
-fn branch_rule_is_unique_over_reloads() {
-    let mut session = BranchHarness::new(80, 24);
-    session.append_exchange("zero", "Zero.");
-    let [_, first] = session.append_exchange("one", "One.");
-    session.append_exchange("elsewhere", "Elsewhere.");
-    session.branch(Some(&first));
-    assert!(session.load().contains("branch point · 1 other branch · /tree"));
-    session.append_exchange("two", "Two.");
-    session.emit_last_entry();
-    for _ in 0..200 {
-        session.append_exchange("more", "More.");
-    }
-    session.load();
-    assert!(!session.harness.screen().contains("branch point"));
-    for _ in 0..3 {
-        let top = session.press(KeyCode::Home);
-        assert_eq!(top.matches("── branch point · 1 other branch · /tree ──").count(), 1, "{top}");
-        let rule = top.find("branch point").unwrap();
-        assert!(top.find("One.").unwrap() < rule && rule < top.find("▌ two").unwrap(), "{top}");
-        session.press(KeyCode::End);
-    }
-}
-
-#[test]
-fn search_finds_branch_points() {
-    let mut session = BranchHarness::new(80, 24);
-    let [_, first] = session.append_exchange("one", "One.");
-    session.append_exchange("elsewhere", "Elsewhere.");
-    session.branch(Some(&first));
-    session.append_exchange("the needle", "Two.");
-    for _ in 0..200 {
-        session.append_exchange("more", "More.");
-    }
-    session.load();
-    for (query, expected) in [("branch point", "1 other branch"), ("needle", "▌ the needle")] {
-        session.press(KeyEvent::new(KeyCode::Char('f'), KeyModifiers::CONTROL));
-        session.harness.input(Msg::Paste(query.to_owned()));
-        let screen = session.settle();
-        assert!(screen.contains(expected) && screen.contains("1 of 1"), "{screen}");
-        session.press(KeyCode::Esc);
-    }
-}
-
-#[test]
 fn branch_rule_before_first_prompt_is_below_banner() {
-    let mut session = BranchHarness::new(80, 24);
+    let mut session = BranchHarness::new();
     session.append_exchange("one", "One.");
     session.branch(None);
     let screen = session.load();
@@ -183,7 +106,7 @@ fn branch_rule_before_first_prompt_is_below_banner() {
 
 #[test]
 fn branch_rule_ignores_hidden_branches() {
-    let mut session = BranchHarness::new(80, 24);
+    let mut session = BranchHarness::new();
     let [_, first] = session.append_exchange("one", "One.");
     let [elsewhere, _] = session.append_exchange("elsewhere", "Elsewhere.");
     session.branch(Some(&first));

@@ -97,7 +97,7 @@ fn list_data_of_closed_list_is_dropped() {
     let mut harness = Harness::new(80, 24);
     harness.submit_typed("/thinking");
     harness.key(KeyCode::Esc);
-    harness.control('l');
+    assert_eq!(harness.control('l'), [Action::List(ListAction::LoadItems(ListKind::Models))]);
     harness.items(ListKind::Thinking, picker::agent_options::levels(&all_levels("claude-haiku-4-5")));
     assert!(harness.screen().contains("loading…"), "{}", harness.screen());
     harness.key(KeyCode::Esc);

@@ -6,8 +6,7 @@ use tiller_core::message::Image;
 
 use super::harness::{Harness, SIZES, at_work};
 use crate::action::{Action, Submit};
-use crate::message::TaskResult;
-use crate::queue::{AfterQueueEdit, QueueAction, QueueOutcome, RemovedMessage};
+use crate::queue::{AfterQueueEdit, QueueAction};
 
 fn item(id: &str, kind: QueueKind, text: &str) -> QueueItem {
     QueueItem { id: id.into(), kind, text: text.into(), typed: None, images: [].into(), held: false }
@@ -33,10 +32,6 @@ impl Harness {
 
     fn alt_up(&mut self) -> Vec<Action> {
         self.press(KeyCode::Up, KeyModifiers::ALT)
-    }
-
-    fn report_removed(&mut self, items: Vec<RemovedMessage>) {
-        self.report_result(TaskResult::QueueOutcome(QueueOutcome::Removed(items)));
     }
 }
 
@@ -143,29 +138,6 @@ fn queue_esc_after_run_keeps_message_held() {
 }
 
 #[test]
-fn queue_undo_restores_removed() {
-    let mut harness = with_queue(80, 24);
-    harness.alt_up();
-    assert_eq!(harness.key(KeyCode::Char('d')), queue_action(QueueAction::Remove("q3".into(), 2)));
-    let mut remaining = three_items();
-    let removed = RemovedMessage { item: remaining.remove(2), place: 2 };
-    harness.set_queue(remaining.clone());
-    harness.report_removed(vec![removed.clone()]);
-    assert!(harness.screen().contains("Removed; u restores it."), "{}", harness.screen());
-    assert_eq!(harness.key(KeyCode::Char('D')), queue_action(QueueAction::Clear));
-    harness.set_queue(vec![]);
-    let cleared: Vec<RemovedMessage> =
-        remaining.into_iter().enumerate().map(|(place, item)| RemovedMessage { item, place }).collect();
-    harness.report_removed(cleared.clone());
-    assert!(harness.screen().contains("the queue is empty"), "{}", harness.screen());
-    assert_eq!(harness.key(KeyCode::Char('u')), queue_action(QueueAction::Restore(cleared)));
-    assert_eq!(harness.key(KeyCode::Char('u')), queue_action(QueueAction::Restore(vec![removed])));
-    harness.set_queue(three_items());
-    harness.key(KeyCode::Enter);
-    assert_eq!(harness.app.composer.editor.text(), "make it look like this");
-}
-
-#[test]
 fn queue_panel_that_closed_by_itself_swallows_keys_for_a_second() {
     let mut harness = with_queue(80, 24);
     harness.type_text("a draft");
@@ -184,20 +156,6 @@ fn queue_panel_that_closed_by_itself_swallows_keys_for_a_second() {
 }
 
 #[test]
-fn queue_panel_whose_last_message_was_removed_keeps_its_keys() {
-    let mut harness = with_queue(80, 24);
-    harness.set_queue(three_items()[..1].to_vec());
-    harness.alt_up();
-    assert_eq!(harness.key(KeyCode::Char('d')), queue_action(QueueAction::Remove("q1".into(), 0)));
-    harness.set_queue(vec![]);
-    harness.key(KeyCode::Char('d'));
-    let removed = RemovedMessage { item: three_items().remove(0), place: 0 };
-    harness.report_removed(vec![removed.clone()]);
-    assert_eq!(harness.key(KeyCode::Char('u')), queue_action(QueueAction::Restore(vec![removed])));
-    assert_eq!(harness.app.composer.editor.text(), "");
-}
-
-#[test]
 fn queue_delivered_while_edited_leaves_draft() {
     let mut harness = with_queue(80, 24);
     harness.type_text("a draft");
@@ -211,27 +169,4 @@ fn queue_delivered_while_edited_leaves_draft() {
     let sent = harness.key(KeyCode::Enter);
     let text = "make it look like this!\n\na draft".to_owned();
     assert!(sent.contains(&Action::Submit(Submit::Steer(text))), "{sent:?}");
-}
-
-#[test]
-fn queue_held_names_release_key() {
-    for (width, height) in SIZES {
-        let mut harness = Harness::new(width, height);
-        let held = three_items().into_iter().map(|item| QueueItem { held: true, ..item }).collect();
-        harness.set_queue(held);
-        insta::assert_snapshot!(format!("held_{width}x{height}"), harness.screen());
-        harness.alt_up();
-        assert!(harness.screen().contains("r release"), "{}", harness.screen());
-        assert_eq!(harness.key(KeyCode::Char('r')), queue_action(QueueAction::Release("q3".into())));
-        let remaining: Vec<_> =
-            three_items()[..2].iter().map(|item| QueueItem { held: true, ..item.clone() }).collect();
-        harness.set_queue(remaining);
-        assert!(!harness.screen().contains("is no longer queued"), "{}", harness.screen());
-        harness.set_queue(vec![]);
-        assert!(
-            harness.screen().contains("is no longer queued"),
-            "that one nobody let go: {}",
-            harness.screen()
-        );
-    }
 }

@@ -1,4 +1,5 @@
 mod blocks;
+mod branches;
 mod search;
 
 use std::sync::Arc;
@@ -85,11 +86,14 @@ impl Harness {
         self.refresh();
     }
 
-    fn message(&mut self, message: Message) {
-        let body = serde_json::to_string(&EntryBody::message(Arc::new(message))).unwrap();
-        let entry = EntryLine::new(&body);
+    fn entry(&mut self, body: &EntryBody) {
+        let entry = EntryLine::new(&serde_json::to_string(body).unwrap());
         let entry_id = format!("e{}", self.model.info.seq).as_str().into();
         self.event(EventKind::EntryAppended { entry_id, entry });
+    }
+
+    fn message(&mut self, message: Message) {
+        self.entry(&EntryBody::message(Arc::new(message)));
     }
 
     fn user(&mut self, text: &str) {

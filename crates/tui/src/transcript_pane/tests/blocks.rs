@@ -19,12 +19,6 @@ fn pane(width: u16, height: u16) -> Harness {
 }
 
 impl Harness {
-    fn entry(&mut self, body: &EntryBody) {
-        let entry = EntryLine::new(&serde_json::to_string(body).unwrap());
-        let entry_id = format!("e{}", self.model.info.seq).as_str().into();
-        self.event(EventKind::EntryAppended { entry_id, entry });
-    }
-
     /// Copies an answer, counted from the end; returns its text.
     fn copied_answer(&mut self, from_end: usize) -> Result<String, String> {
         let typed = format!("/copy {from_end}");
