@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
 use super::command::{RpcCommand, RuleScopeParam};
@@ -96,6 +96,26 @@ fn prompt_options(images: Vec<ImageParam>, kind: Option<QueueKind>) -> PromptOpt
     PromptOptions { streaming_behavior, images: self::images(images), ..PromptOptions::default() }
 }
 
+fn switch(enabled: bool) -> Switch {
+    if enabled { Switch::On } else { Switch::Off }
+}
+
+fn branch_summary(summary: Option<SummaryParam>, instructions: Option<String>) -> BranchSummary {
+    match summary {
+        None | Some(SummaryParam::Generate(false)) => BranchSummary::None,
+        Some(SummaryParam::Generate(true)) => BranchSummary::Made { instructions },
+        Some(SummaryParam::Text(text)) => BranchSummary::Text(text),
+    }
+}
+
+fn elicitation_answer(action: ElicitationAction, content: Map<String, Value>) -> ElicitationAnswer {
+    match action {
+        ElicitationAction::Accept => ElicitationAnswer::Accept(content),
+        ElicitationAction::Decline => ElicitationAnswer::Decline,
+        ElicitationAction::Cancel => ElicitationAnswer::Cancel,
+    }
+}
+
 impl Handler {
     pub(super) fn new(agent: AgentSession, options: RpcOptions) -> Self {
         Self { agent, options }
@@ -154,25 +174,15 @@ impl Handler {
             RpcCommand::SetSteeringMode { mode } => no_data(agent.set_steering_mode(mode.into()).await),
             RpcCommand::SetFollowUpMode { mode } => no_data(agent.set_follow_up_mode(mode.into()).await),
             RpcCommand::SetAutoCompaction { enabled } => {
-                let automatic = if enabled { Switch::On } else { Switch::Off };
-                no_data(agent.set_auto_compaction(automatic).await)
+                no_data(agent.set_auto_compaction(switch(enabled)).await)
             }
-            RpcCommand::SetAutoRetry { enabled } => {
-                no_data(agent.set_auto_retry(if enabled { Switch::On } else { Switch::Off }).await)
-            }
+            RpcCommand::SetAutoRetry { enabled } => no_data(agent.set_auto_retry(switch(enabled)).await),
             RpcCommand::SetApprovals { enabled } => {
                 no_data(agent.set_approver(if enabled { Approver::Present } else { Approver::Absent }).await)
             }
             RpcCommand::SetApprovalMode { mode } => no_data(agent.set_approval(mode.0).await),
-            RpcCommand::TogglePlan {} => {
-                let plan = agent.toggle_plan().await?;
-                let mode = agent.state().await?.state.approval;
-                data(&json!({"approvalMode": mode, "plan": plan}))
-            }
-            RpcCommand::SetAgentDeltas { enabled } => {
-                let deltas = if enabled { Switch::On } else { Switch::Off };
-                no_data(agent.set_agent_deltas(deltas).await)
-            }
+            RpcCommand::TogglePlan {} => self.toggle_plan().await,
+            RpcCommand::SetAgentDeltas { enabled } => no_data(agent.set_agent_deltas(switch(enabled)).await),
             // The outbox handles it, because it writes the events.
             RpcCommand::SetDeltas { .. } => Ok(None),
             RpcCommand::GetQueue {} => data(&QueueView::from(&*agent.snapshot().await?.in_progress.queue)),
@@ -192,12 +202,7 @@ impl Handler {
             RpcCommand::Fork { entry_id } => switched(agent.fork(entry_id).await),
             RpcCommand::Clone {} => switched(agent.clone_session().await),
             RpcCommand::Navigate { entry_id, summary, instructions } => {
-                let summary = match summary {
-                    None | Some(SummaryParam::Generate(false)) => BranchSummary::None,
-                    Some(SummaryParam::Generate(true)) => BranchSummary::Made { instructions },
-                    Some(SummaryParam::Text(text)) => BranchSummary::Text(text),
-                };
-                switched(agent.navigate(entry_id, summary).await)
+                switched(agent.navigate(entry_id, branch_summary(summary, instructions)).await)
             }
             RpcCommand::SetLabel { entry_id, label } => {
                 no_data(agent.label(entry_id, label.filter(|label| !label.is_empty())).await)
@@ -236,26 +241,31 @@ impl Handler {
                 }
             }
             RpcCommand::AnswerElicitation { elicitation_id, action, content } => {
-                let answer = match action {
-                    ElicitationAction::Accept => ElicitationAnswer::Accept(content),
-                    ElicitationAction::Decline => ElicitationAnswer::Decline,
-                    ElicitationAction::Cancel => ElicitationAnswer::Cancel,
-                };
+                let answer = elicitation_answer(action, content);
                 no_data(agent.answer_elicitation(elicitation_id, answer).await)
             }
-            RpcCommand::Reload {} => {
-                let resources = agent.reload().await?;
-                if let Some(store) = &self.options.rules {
-                    agent.reload_rules(store).await?;
-                }
-                data(&json!({
-                    "skills": resources.skills,
-                    "templates": resources.templates,
-                    "contextFiles": resources.context_files,
-                    "problems": resources.problems,
-                }))
-            }
+            RpcCommand::Reload {} => self.reload().await,
         }
+    }
+
+    async fn toggle_plan(&self) -> HandlerResult {
+        let plan = self.agent.toggle_plan().await?;
+        let mode = self.agent.state().await?.state.approval;
+        data(&json!({"approvalMode": mode, "plan": plan}))
+    }
+
+    /// Reads the resources and the rules again.
+    async fn reload(&self) -> HandlerResult {
+        let resources = self.agent.reload().await?;
+        if let Some(store) = &self.options.rules {
+            self.agent.reload_rules(store).await?;
+        }
+        data(&json!({
+            "skills": resources.skills,
+            "templates": resources.templates,
+            "contextFiles": resources.context_files,
+            "problems": resources.problems,
+        }))
     }
 
     /// Saves rules that allow a pending call: the given ones, or else the proposed ones.
