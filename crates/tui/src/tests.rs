@@ -11,6 +11,7 @@ use tiller_core::unit::UnixMs;
 use tiller_engine::{InFlight, Snapshot};
 use tiller_session::{Entry, EntryBody};
 
+use crate::component::testing::queue_item;
 use crate::frame_pacer::{Dirty, FramePacer};
 use crate::message::{LoadedSession, TaskResult};
 use crate::transcript::section::LoadedPath;
@@ -54,14 +55,7 @@ fn working_shows_calls_and_queue() {
     for (width, height) in [(80, 24), (120, 40)] {
         let mut harness = Harness::new(width, height);
         at_work(&mut harness);
-        let item = |kind, text: &str, held| QueueItem {
-            id: text.into(),
-            kind,
-            text: text.into(),
-            typed: None,
-            images: [].into(),
-            held,
-        };
+        let item = |kind, text: &str, held| QueueItem { held, ..queue_item(text, kind, text) };
         let items = vec![
             item(QueueKind::Steer, "and add a test for a lone \\r", false),
             item(QueueKind::FollowUp, "then run the whole suite", true),
@@ -119,14 +113,7 @@ fn small_screens() {
 fn skill_message_is_shown_as_typed() {
     let message = skill_message("tidy", "/s/tidy/SKILL.md", "Body of it.", "gently");
     let mut harness = Harness::new(80, 24);
-    let item = QueueItem {
-        id: "q".into(),
-        kind: QueueKind::Steer,
-        text: message.clone(),
-        typed: None,
-        images: [].into(),
-        held: false,
-    };
+    let item = queue_item("q", QueueKind::Steer, &message);
     let update = |items| EventKind::queue_update(items);
     harness.event(update(vec![item.clone()]));
     assert!(harness.screen().contains("↳ steer   /skill:tidy gently"), "{}", harness.screen());

@@ -2,13 +2,14 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 use serde_json::{Value, json};
-use tiller_core::event::{ApprovalRequest, Decision, EventKind, QueueItem, QueueKind};
+use tiller_core::event::{ApprovalRequest, Decision, EventKind, QueueKind};
 use tiller_core::proposed_rules::ProposedRules;
 use tiller_core::setting::SettingScope;
 use tiller_core::unit::UnixMs;
 use tiller_engine::{ApprovalMode, InFlight, RuleFile, SessionState, Snapshot};
 
 use crate::action::{Action, ListAction, SessionEdit, Submit};
+use crate::component::testing::queue_item;
 use crate::list_kind::ListKind;
 use crate::message::{ListResult, LoadedSession, Msg, TaskResult};
 use crate::picker::rule_form::rule_file_items;
@@ -247,14 +248,7 @@ fn approval_text_at_once_is_a_message() {
 #[test]
 fn approval_repeated_enter_does_not_deliver_queue() {
     let mut harness = running_command(80, 24);
-    let item = QueueItem {
-        id: "q".into(),
-        kind: QueueKind::Steer,
-        text: "look at the lexer".into(),
-        typed: None,
-        images: [].into(),
-        held: false,
-    };
+    let item = queue_item("q", QueueKind::Steer, "look at the lexer");
     harness.event(EventKind::queue_update(vec![item]));
     harness.show_request(command("cargo test"));
     harness.wait(400);

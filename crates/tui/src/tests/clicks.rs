@@ -1,9 +1,10 @@
 //! Mouse clicks and the wheel in lists.
 
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
-use tiller_core::event::{CompactionChoice, EventKind, QueueItem, QueueKind};
+use tiller_core::event::{CompactionChoice, EventKind, QueueKind};
 
 use crate::action::{Action, SessionEdit};
+use crate::component::testing::queue_item;
 use crate::message::{ListResult, Msg, TaskResult};
 use crate::picker::item::{PickerChoice, PickerItem};
 use crate::queue::QueueAction;
@@ -81,14 +82,7 @@ fn click_before_dialog_is_ignored() {
 }
 
 pub(super) fn queue_messages(harness: &mut Harness) {
-    let item = |id: &str| QueueItem {
-        id: id.into(),
-        kind: QueueKind::FollowUp,
-        text: format!("the {id} of them"),
-        typed: None,
-        images: [].into(),
-        held: false,
-    };
+    let item = |id: &str| queue_item(id, QueueKind::FollowUp, &format!("the {id} of them"));
     let items = ["first", "second", "third"].map(item).to_vec();
     harness.event(EventKind::queue_update(items));
 }

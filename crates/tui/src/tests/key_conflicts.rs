@@ -7,19 +7,13 @@ use tiller_core::message::Image;
 use super::harness::{Harness, at_work, call, steered, text};
 use crate::action::{Action, Submit};
 use crate::attach::AttachedImage;
+use crate::component::testing::queue_item;
 use crate::message::{Msg, TaskResult};
 use crate::queue::QueueAction;
 
 impl Harness {
     fn queue_one(&mut self) {
-        let item = QueueItem {
-            id: "q1".into(),
-            kind: QueueKind::FollowUp,
-            text: "then run the suite".into(),
-            typed: None,
-            images: [].into(),
-            held: false,
-        };
+        let item = queue_item("q1", QueueKind::FollowUp, "then run the suite");
         self.event(EventKind::queue_update(vec![item]));
     }
 

@@ -1,9 +1,10 @@
 //! Tests of input in the editor and of the effects of keys.
 
 use crossterm::event::KeyCode;
-use tiller_core::event::{EventKind, QueueItem, QueueKind, RunOutcome};
+use tiller_core::event::{EventKind, QueueKind, RunOutcome};
 
 use crate::action::{Action, TerminalAction};
+use crate::component::testing::queue_item;
 use crate::keymap::Keymap;
 use crate::message::TaskResult;
 use crate::tests::harness::{Harness, at_work};
@@ -24,14 +25,7 @@ fn esc_stops_and_returns_queue() {
     at_work(&mut harness);
     harness.type_text("typed");
     assert_eq!(harness.key(KeyCode::Esc), [Action::Abort]);
-    let item = QueueItem {
-        id: "q".into(),
-        kind: QueueKind::Steer,
-        text: "waited".into(),
-        typed: None,
-        images: [].into(),
-        held: false,
-    };
+    let item = queue_item("q", QueueKind::Steer, "waited");
     harness.report_result(TaskResult::ReturnedMessages(vec![item]));
     assert_eq!(harness.app.composer.editor.text(), "waited\n\ntyped");
 }

@@ -6,22 +6,22 @@ use tiller_core::message::Image;
 
 use super::harness::{Harness, SIZES, at_work};
 use crate::action::{Action, Submit};
+use crate::component::testing::queue_item;
 use crate::queue::{AfterQueueEdit, QueueAction};
-
-fn item(id: &str, kind: QueueKind, text: &str) -> QueueItem {
-    QueueItem { id: id.into(), kind, text: text.into(), typed: None, images: [].into(), held: false }
-}
 
 fn three_items() -> Vec<QueueItem> {
     let image = Image { data: "AA==".into(), mime_type: "image/png".into() };
     vec![
-        item(
+        queue_item(
             "q1",
             QueueKind::FollowUp,
             "then run the whole suite, and say which tests are slower than before by more than a tenth",
         ),
-        item("q2", QueueKind::Steer, "and add a test for a lone \\r\nin the lexer"),
-        QueueItem { images: [image].into(), ..item("q3", QueueKind::FollowUp, "make it look like this") },
+        queue_item("q2", QueueKind::Steer, "and add a test for a lone \\r\nin the lexer"),
+        QueueItem {
+            images: [image].into(),
+            ..queue_item("q3", QueueKind::FollowUp, "make it look like this")
+        },
     ]
 }
 
