@@ -330,14 +330,23 @@ impl ProviderRegistry {
                 )
             }
             _ if nearest.is_empty() && name.contains('/') => {
-                format!("usable providers: {}", join_names(self.names().map(str::to_owned)))
+                let names = self.names().filter(|name| *name != demo::NAME);
+                format!("usable providers: {}", self.join_usable(names.map(str::to_owned)))
             }
             _ if nearest.is_empty() => {
-                format!("usable: {}", join_names(self.models.iter().map(|facts| facts.full_name())))
+                let models = self.models.iter().filter(|facts| facts.provider != demo::NAME);
+                format!("usable: {}", self.join_usable(models.map(|facts| facts.full_name())))
             }
             _ => format!("did you mean {}?", nearest.join(" or ")),
         };
         ModelError::Unknown { requested: requested.to_owned(), advice }
+    }
+
+    /// Joins the names of what is usable besides the demo, which doesn't replace a model.
+    fn join_usable(&self, names: impl Iterator<Item = String>) -> String {
+        let mut names = names.peekable();
+        let is_only_demo = names.peek().is_none() && self.providers.contains_key(demo::NAME);
+        if is_only_demo { "only the demo".to_owned() } else { join_names(names) }
     }
 
     /// Returns true if a name refers to a model, usable or not.
@@ -538,9 +547,12 @@ mod tests {
         assert_eq!(nothing.to_string(), "no usable model matches `gpt-5`; usable: none");
         providers.add(Arc::new(Demo), vec![Demo::facts()]);
         let only_demo = providers.find("gpt-5").unwrap_err();
-        assert_eq!(only_demo.to_string(), "no usable model matches `gpt-5`; usable: demo/tour");
+        assert_eq!(only_demo.to_string(), "no usable model matches `gpt-5`; usable: only the demo");
         let error = providers.find("nobody/gpt-5").unwrap_err();
-        assert_eq!(error.to_string(), "no usable model matches `nobody/gpt-5`; usable providers: demo");
+        assert_eq!(
+            error.to_string(),
+            "no usable model matches `nobody/gpt-5`; usable providers: only the demo"
+        );
         let mut providers = ProviderRegistry::default();
         providers.add(Arc::new(Mute("ollama")), vec![catalog::assumed("ollama", "qwen3")]);
         let unknown = providers.find("gpt-5").unwrap_err();
