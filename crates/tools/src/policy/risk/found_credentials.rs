@@ -3,7 +3,7 @@
 use super::super::shell::{SUBSTITUTION, Segment};
 use super::arguments::{base_name, is_assignment, program, targets};
 use super::command_context::CommandContext;
-use super::outside::{NAMING, UNREAD};
+use super::outside::NAMING;
 use super::{fd, find};
 
 /// Returns true if a command lists credential files (`find`, `ls`, `git ls-files`, `echo`), or searches directories that
@@ -53,10 +53,16 @@ fn takes_input_names(segment: &Segment) -> bool {
         || ["cpio", "mapfile", "read", "readarray"].contains(&program(&segment.words).0)
 }
 
-/// Returns true for a program that may read the files named by its operands.
+/// Programs that print their operands or parts of them.
+const PRINTING: &[&str] = &["basename", "dirname", "echo", "printf"];
+
+/// Returns true for a program that does more with the files named by its operands than to show their names: it may read
+/// them, run a program that does, or change who may read them.
 fn is_reader(words: &[String]) -> bool {
-    let name = program(words).0;
-    !name.is_empty() && !NAMING.contains(&name) && !UNREAD.contains(&name)
+    let (name, arguments) = program(words);
+    let shows_names =
+        NAMING.contains(&name) && !arguments.iter().any(|word| word.starts_with("--files0-from"));
+    !name.is_empty() && !shows_names && !PRINTING.contains(&name)
 }
 
 /// Returns true if the patterns of a `find` or `fd` select environment files or other credential files.
@@ -122,6 +128,16 @@ mod tests {
             "cat $(printf %s .env)",
             "cat < \"$(find . -name .env)\"",
             "fd x -x cat .env",
+            "find / -exec chmod -R 777 {} +",
+            "find / | xargs chmod -R 777",
+            "find ~ -name id_rsa -exec chmod 644 {} +",
+            "find ~ -name id_rsa | xargs chmod 644",
+            "find ~ -maxdepth 1 -exec chown -R nobody {} \\;",
+            "ls ~/.ssh/* | xargs rm -f",
+            "find ~ -name x | xargs rm",
+            "find ~ -name id_rsa | xargs -I{} find {} -exec cat {} \\;",
+            "find ~ -name .ssh -exec fd . {} -x cat \\;",
+            "find ~ -name id_rsa -exec du --files0-from={} \\;",
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(READS_CREDENTIALS), "{line}");
         }
@@ -137,6 +153,8 @@ mod tests {
             "fd -H .env",
             "fd env -x cat; fd -H environment -x cat",
             "fd -H .env -x ls -l",
+            "find . -name '.env*' | xargs -n1 dirname",
+            "find . -name '.env*' -exec basename {} \\;",
         ] {
             assert_eq!(risk_in_work(line), None, "{line}");
         }

@@ -68,7 +68,7 @@ pub(super) fn reads_credentials(segment: &Segment, context: CommandContext<'_>) 
 }
 
 /// Programs that don't read the files named by their operands.
-pub(super) const UNREAD: &[&str] = &[
+const UNREAD: &[&str] = &[
     "chgrp", "chmod", "chown", "echo", "fd", "fdfind", "find", "mkdir", "printf", "rm", "rmdir", "touch",
     "unlink",
 ];
@@ -80,7 +80,6 @@ const UNREAD_BY_GIT: &[&str] = &["add", "check-ignore", "ls-files", "mv", "rm", 
 const SEARCH_OPTIONS: &[&str] = &[
     "after-context",
     "before-context",
-    "context",
     "file",
     "glob",
     "iglob",
@@ -111,7 +110,9 @@ fn list_named<'a>(name: &str, arguments: &'a [String]) -> Vec<&'a String> {
             .filter(|(command, _)| *command == "grep")
             .map_or_else(Vec::new, |(_, rest)| list_search_patterns(name, rest)),
         // A filter with a wildcard may become several names.
-        "jq" if !has_flag(arguments, 'f', "from-file") => {
+        "jq" if !has_flag(arguments, 'f', "from-file")
+            && !arguments.iter().any(|word| word == "--run-tests") =>
+        {
             operands().take(1).filter(|filter| !filter.contains(['*', '?', '['])).collect()
         }
         "cp" | "install" | "ln" | "mv" | "rsync" | "scp" => operands().last().into_iter().collect(),
@@ -382,6 +383,8 @@ mod tests {
             "git grep -e KEY -- .env",
             "jq -R . .env",
             "jq -f .env x",
+            "jq --run-tests .env",
+            "grep --context KEY .env",
             "jq .[e]nv x",
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(READS_CREDENTIALS), "{line}");
