@@ -24,7 +24,7 @@ mod branches;
 mod clicks;
 mod drawing;
 mod elicitations;
-mod harness;
+pub(crate) mod harness;
 mod input_errors;
 mod key_conflicts;
 mod keys;

@@ -227,7 +227,7 @@ impl Harness {
     }
 }
 
-pub(super) fn state() -> SessionState {
+pub(crate) fn state() -> SessionState {
     SessionState {
         session: "01JD6X9QWERTYUIOPASDFGHJKL".into(),
         path: None,

@@ -1,10 +1,8 @@
 //! The pages of help, the log, the session and its context, at both sizes of the screen.
 
 use crossterm::event::KeyCode;
-use tiller_core::message::{Cost, ModelRef, ThinkingLevel, Usage};
-use tiller_core::unit::{Tokens, UnixMs, Usd};
+use tiller_core::unit::{Tokens, UnixMs};
 use tiller_engine::{ContextBreakdown, ContextKind, ContextPart, ContextUse, SessionState, ToolServerStatus};
-use tiller_provider::catalog::ImageInput;
 use tiller_render::Line;
 use tiller_session::{Placement, SessionManager};
 use tiller_tools::tool::ToolServerState;
@@ -16,6 +14,7 @@ use crate::keymap::Keymap;
 use crate::list_data::ListContext;
 use crate::message::TaskResult;
 use crate::pager::Pager;
+use crate::tests::harness::state;
 use crate::{help, list_data, logs};
 
 /// The sizes of overlays, which leave a row for the footer.
@@ -85,24 +84,7 @@ fn session_page() {
     let manager = SessionManager::new(Placement::Memory, "/home/ada/code/conf".into());
     let reader = manager.create(UnixMs(START)).reader();
     let path = "/home/ada/.local/share/tiller/sessions/--home-ada-code-conf--/2026-11-21T14-02-00-000Z_01JD6X9QWERTYUIOPASDFGHJKL.jsonl";
-    let state = SessionState {
-        session: "01JD6X9QWERTYUIOPASDFGHJKL".into(),
-        path: Some(path.into()),
-        name: None,
-        cwd: "/home/ada/code/conf".into(),
-        model: ModelRef { provider: "anthropic".into(), id: "claude-sonnet-4-5".into() },
-        thinking: ThinkingLevel::High,
-        image_input: ImageInput::Supported,
-        context: ContextUse { used: Tokens(68_000), window: Tokens(200_000) },
-        usage: Usage {
-            input: Tokens(48_200),
-            output: Tokens(3_149),
-            cost: Cost { total: Usd(0.21), ..Cost::default() },
-            ..Usage::default()
-        },
-        approval: "ask".into(),
-        plan: None,
-    };
+    let state = SessionState { path: Some(path.into()), name: None, ..state() };
     for size in SIZES {
         let about = ListContext {
             home: Some("/home/ada".into()),

@@ -1,10 +1,9 @@
 //! The rules at branch points, over a session in memory.
 
-use tiller_core::id::EntryId;
 use tiller_engine::built_in_tools;
-use tiller_session::{Placement, SessionManager, Writer};
 
 use super::*;
+use crate::component::testing::BranchingLog;
 use crate::executor::log_queries::{count_branches, read_newest, read_part, search_log};
 
 /// 14:02 UTC.
@@ -13,37 +12,18 @@ const START: i64 = 1_795_269_720_000;
 /// A pane over a session that has several branches.
 struct Branches {
     pane: Harness,
-    writer: Writer,
+    log: BranchingLog,
 }
 
 impl Branches {
     fn new(width: u16, height: u16) -> Self {
-        let manager = SessionManager::new(Placement::Memory, "/home/ada/code/conf".into());
         let mut pane = Harness::at(Rect::new(0, 0, width, height));
         pane.now = START;
-        Self { pane, writer: manager.create(UnixMs(START)) }
-    }
-
-    /// Appends a prompt and its answer; returns the ids of both.
-    fn append_exchange(&mut self, prompt: &str, answer: &str) -> [EntryId; 2] {
-        let content = vec![text(answer)];
-        let answer = Message::Assistant(AssistantMessage { content, ..AssistantMessage::default() });
-        [Message::User(UserMessage::text(prompt, UnixMs(START))), answer].map(|message| {
-            self.writer.append(EntryBody::message(Arc::new(message)), UnixMs(START)).unwrap();
-            self.leaf()
-        })
-    }
-
-    fn leaf(&self) -> EntryId {
-        self.writer.reader().leaf().unwrap()
-    }
-
-    fn branch(&mut self, entry: Option<&EntryId>) {
-        self.writer.branch(entry, UnixMs(START)).unwrap();
+        Self { pane, log: BranchingLog::new(UnixMs(START)) }
     }
 
     fn load(&mut self) -> String {
-        let newest = read_newest(&self.writer.reader(), built_in_tools());
+        let newest = read_newest(&self.log.writer.reader(), built_in_tools());
         let former = self.pane.component.replace(newest);
         self.pane.with(|pane, cx| pane.restore(&InFlight::default(), former, cx));
         self.settle(Vec::new())
@@ -51,7 +31,7 @@ impl Branches {
 
     /// Returns the screen after all requested parts of the log were read.
     fn settle(&mut self, mut effects: Vec<Effect>) -> String {
-        let reader = self.writer.reader();
+        let reader = self.log.writer.reader();
         loop {
             self.pane.screen();
             effects.extend(self.pane.refresh());
@@ -85,7 +65,7 @@ impl Branches {
 
     /// Emits the event of the log's last entry.
     fn emit_last_entry(&mut self) {
-        let entry = self.writer.reader().entry(&self.leaf()).unwrap();
+        let entry = self.log.writer.reader().entry(&self.log.leaf()).unwrap();
         self.pane.entry(&entry.body);
     }
 }
@@ -95,16 +75,20 @@ fn branch_rule_at_every_branch_point() {
     let screen = |width| {
         let mut session = Branches::new(width, 19);
         let [_, first] =
-            session.append_exchange("the parser test fails, find out why", "The lexer counts it twice.");
-        session.append_exchange("change the lexer", "Done.");
-        session.branch(Some(&first));
-        let [_, fixture] = session.append_exchange("look at the fixture", "Line 3 has mixed endings.");
-        session.append_exchange("rewrite it", "It is gone.");
-        session.writer.branch_with_summary(Some(&fixture), "The fixture was lost.", UnixMs(START)).unwrap();
-        let [_, kept] = session.append_exchange("keep it, add another one", "There is `crlf.txt` now.");
+            session.log.append_exchange("the parser test fails, find out why", "The lexer counts it twice.");
+        session.log.append_exchange("change the lexer", "Done.");
+        session.log.branch(Some(&first));
+        let [_, fixture] = session.log.append_exchange("look at the fixture", "Line 3 has mixed endings.");
+        session.log.append_exchange("rewrite it", "It is gone.");
+        session
+            .log
+            .writer
+            .branch_with_summary(Some(&fixture), "The fixture was lost.", UnixMs(START))
+            .unwrap();
+        let [_, kept] = session.log.append_exchange("keep it, add another one", "There is `crlf.txt` now.");
         for again in ["a lone \\r too", "and a test for it"] {
-            session.append_exchange(again, "Done.");
-            session.branch(Some(&kept));
+            session.log.append_exchange(again, "Done.");
+            session.log.branch(Some(&kept));
         }
         session.load()
     };
@@ -151,15 +135,15 @@ fn branch_rule_at_every_branch_point() {
 #[test]
 fn branch_rule_is_unique_over_reloads() {
     let mut session = Branches::new(80, 19);
-    session.append_exchange("zero", "Zero.");
-    let [_, first] = session.append_exchange("one", "One.");
-    session.append_exchange("elsewhere", "Elsewhere.");
-    session.branch(Some(&first));
+    session.log.append_exchange("zero", "Zero.");
+    let [_, first] = session.log.append_exchange("one", "One.");
+    session.log.append_exchange("elsewhere", "Elsewhere.");
+    session.log.branch(Some(&first));
     assert!(session.load().contains("branch point · 1 other branch · /tree"));
-    session.append_exchange("two", "Two.");
+    session.log.append_exchange("two", "Two.");
     session.emit_last_entry();
     for _ in 0..200 {
-        session.append_exchange("more", "More.");
+        session.log.append_exchange("more", "More.");
     }
     session.load();
     assert!(!session.pane.screen().contains("branch point"));
@@ -175,12 +159,12 @@ fn branch_rule_is_unique_over_reloads() {
 #[test]
 fn search_finds_branch_points() {
     let mut session = Branches::new(80, 19);
-    let [_, first] = session.append_exchange("one", "One.");
-    session.append_exchange("elsewhere", "Elsewhere.");
-    session.branch(Some(&first));
-    session.append_exchange("the needle", "Two.");
+    let [_, first] = session.log.append_exchange("one", "One.");
+    session.log.append_exchange("elsewhere", "Elsewhere.");
+    session.log.branch(Some(&first));
+    session.log.append_exchange("the needle", "Two.");
     for _ in 0..200 {
-        session.append_exchange("more", "More.");
+        session.log.append_exchange("more", "More.");
     }
     session.load();
     for (query, expected) in [("branch point", "1 other branch"), ("needle", "▌ the needle")] {
