@@ -2,9 +2,8 @@
 //! (docs/decisions/0017-one-crate-has-unsafe-code.md).
 
 /// Asks the C library to return its free memory to the system. glibc keeps free memory between allocations that are
-/// in use; others return it by themselves, so there this does nothing.
-///
-/// It takes about 10 ms per 100 MB, during which other threads may have to wait for memory.
+/// in use; others return it by themselves, so there this does nothing. Meanwhile, other threads may have to wait for
+/// memory.
 pub fn return_free_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[expect(unsafe_code, reason = "glibc has no safe interface")]
@@ -19,10 +18,11 @@ pub fn return_free_memory() {
 mod tests {
     use super::*;
 
-    /// Returns the resident memory of the process in bytes, with pages of 4 KiB (proc_pid_statm(5)).
+    /// Returns the resident memory of the process in bytes (proc_pid_status(5)).
     fn resident() -> usize {
-        let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
-        statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4_096
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1_024
     }
 
     #[test]
