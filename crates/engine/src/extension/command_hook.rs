@@ -214,6 +214,7 @@ impl Extension for CommandHooks {
             });
             match (decision, arguments) {
                 (HookDecision::Failed(reason), _) => {
+                    // The failure of a command has been shown, but not that two of them contradict each other.
                     self.show_failure(HookMoment::PreToolUse, &reason);
                     Err(HookError::shown(reason))
                 }
