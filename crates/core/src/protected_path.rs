@@ -447,9 +447,10 @@ pub fn name_may_match(pattern: &[u8], name: &[u8]) -> bool {
     pattern[in_pattern..].iter().all(|c| b"*[".contains(c))
 }
 
-/// Returns true if the `[` at the beginning of a pattern starts a set of characters, which isn't empty: `[]` is text.
+/// Returns true if the `[` at the beginning of a pattern starts a set of characters, which isn't empty: `[]` is text. A
+/// variable or a substitution may contain the end of the set.
 fn is_closed(pattern: &[u8]) -> bool {
-    pattern.iter().skip(2).any(|c| *c == b']')
+    pattern.iter().skip(2).any(|c| b"]$`".contains(c))
 }
 
 fn begins_with(path: &Path, dir: &str) -> bool {

@@ -33,8 +33,8 @@ impl<'a> CommandRules<'a> {
         rules.find(tool, |rule| rule.covers_words(words))
     }
 
-    /// Returns true if a rule allows a command although it is risky: for a dangerous command the rule must
-    /// name the program and another word, for other risks it must spell out the whole command.
+    /// Returns true, and records the rule, if a rule allows a command although it is risky: for a dangerous command the
+    /// rule must name the program and another word, for other risks it must spell out the whole command.
     pub(super) fn cover_risk(self, words: &[String], kind: RiskKind) -> bool {
         let Some(rule) = self.find(words) else { return false };
         let is_named = match kind {

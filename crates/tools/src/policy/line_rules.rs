@@ -43,6 +43,7 @@ pub(super) fn list_allowing<'a>(rules: CommandRules<'a>, line: &str) -> Vec<&'a 
     let commands = ruled.flat_map(|segment| risk::list_run_commands(&segment.words));
     let needed = commands.filter(|command| command.needs_allow);
     let needed: Vec<&ConfiguredRule> = needed.filter_map(|command| rules.find(&command.words)).collect();
+    // No command needs a rule, but one has it.
     if needed.is_empty() { vec![strictest] } else { needed }
 }
 

@@ -51,7 +51,7 @@ pub(super) fn reads_credentials(segment: &Segment, context: CommandContext<'_>) 
         operands.len()
     };
     let extracts = name == "tar" && writes::extracts(arguments);
-    let only_named = list_named(name, arguments);
+    let only_named = list_named(name, arguments, &segment.quoted);
     let is_named = |word: &String| match word.strip_prefix("--env-file=") {
         Some(path) => is_environment_file(Path::new(path)),
         None => {
@@ -96,8 +96,12 @@ const SEARCH_OPTIONS: &[&str] = &[
 /// Lists the words of a command that may name a file without reading it: destinations, patterns, and files
 /// for the environment of a program. Only environment files are distinguished; writes to other credential
 /// files need approval anyway.
-fn list_named<'a>(name: &str, arguments: &'a [String]) -> Vec<&'a String> {
+fn list_named<'a>(name: &str, arguments: &'a [String], quoted: &[String]) -> Vec<&'a String> {
     let operands = || targets(arguments);
+    // The shell may insert several names for a pattern.
+    let is_one_word = |word: &&String| !word.contains(['*', '?', '[']) || quoted.contains(word);
+    let search_patterns =
+        |arguments| list_search_patterns(name, arguments).into_iter().filter(is_one_word).collect();
     let by_git = || git_data_loss::split_command(arguments).is_some_and(|it| UNREAD_BY_GIT.contains(&it.0));
     let loaded = arguments.windows(2).filter(|pair| pair[0] == "--env-file").map(|pair| &pair[1]);
     let own: Vec<&String> = match name {
@@ -105,15 +109,14 @@ fn list_named<'a>(name: &str, arguments: &'a [String]) -> Vec<&'a String> {
         "find" => targets(find::before_runner(arguments)).collect(),
         _ if UNREAD.contains(&name) => operands().collect(),
         "git" if by_git() => operands().collect(),
-        "egrep" | "fgrep" | "grep" | "rg" => list_search_patterns(name, arguments),
+        "egrep" | "fgrep" | "grep" | "rg" => search_patterns(arguments),
         "git" => git_data_loss::split_command(arguments)
             .filter(|(command, _)| *command == "grep")
-            .map_or_else(Vec::new, |(_, rest)| list_search_patterns(name, rest)),
-        // A filter with a wildcard may become several names.
+            .map_or_else(Vec::new, |(_, rest)| search_patterns(rest)),
         "jq" if !has_flag(arguments, 'f', "from-file")
             && !arguments.iter().any(|word| word == "--run-tests") =>
         {
-            operands().take(1).filter(|filter| !filter.contains(['*', '?', '['])).collect()
+            operands().take(1).filter(is_one_word).collect()
         }
         "cp" | "install" | "ln" | "mv" | "rsync" | "scp" => operands().last().into_iter().collect(),
         _ => Vec::new(),
@@ -386,6 +389,10 @@ mod tests {
             "jq --run-tests .env",
             "grep --context KEY .env",
             "jq .[e]nv x",
+            "git grep .env* x",
+            "git grep -e .env* x",
+            "grep .env* x",
+            "cat .e[n$Y",
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(READS_CREDENTIALS), "{line}");
         }
@@ -394,6 +401,7 @@ mod tests {
             "jq -r .[].name x.json",
             "jq .env x.json",
             "git grep '.env'",
+            "git grep '.env*'",
             "git grep -n -e .env -- src",
             "grep -rn 'process.env' src",
             "grep -rn '\\.env' src",

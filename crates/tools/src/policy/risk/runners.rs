@@ -1,4 +1,4 @@
-//! Programs that run a command in their arguments, after options that aren't known here, and the mounts of
+//! Programs that run a command in their arguments, most of whose options aren't known here, and the mounts of
 //! containers.
 
 use super::arguments::{is_assignment, values};
@@ -127,7 +127,7 @@ struct Usage {
     operands: usize,
     /// Options without a value, separated by blanks.
     flags: &'static str,
-    /// Options whose value is the next word, which is never a command.
+    /// Options whose value is the next word and neither a command nor code.
     values: &'static str,
 }
 
@@ -136,7 +136,7 @@ impl Usage {
         Self { name, operands, flags, values }
     }
 
-    /// Returns true if an option is joined with its value, which is never a command.
+    /// Returns true if an option is joined with a value that is neither a command nor code.
     fn is_joined_value(&self, option: &str) -> bool {
         let mut values = self.values.split(' ');
         match option.split_once('=').filter(|_| option.starts_with("--")) {
@@ -187,8 +187,8 @@ const PLAIN_USAGE: Usage = Usage::new("", 0, "", "");
 const USAGES: &[Usage] = &[
     Usage::new("apptainer exec", 1, "", ""),
     Usage::new("aws-vault exec", 1, "", "-d --duration"),
-    Usage::new("bun x", 0, "--bun", "-p --package"),
-    Usage::new("bunx", 0, "--bun", "-p --package"),
+    Usage::new("bun x", 0, "--bun", ""),
+    Usage::new("bunx", 0, "--bun", ""),
     // Some of its options have two values.
     Usage::new("bwrap", usize::MAX, "", ""),
     Usage::new("chroot", 1, "", "--groups"),
@@ -211,7 +211,7 @@ const USAGES: &[Usage] = &[
         "-e -F -n -o -s -u -x --exclusive --no-fork --nonblock --shared --verbose",
         "-E -w --timeout",
     ),
-    Usage::new("gdb", 0, "-args -batch -nx -q -quiet --args --batch --nx --quiet", "-p -x --pid"),
+    Usage::new("gdb", 0, "-args -batch -nx -q -quiet --args --batch --nx --quiet", "-p --pid"),
     Usage::new("gosu", 1, "", ""),
     Usage::new("hatch run", 0, "-v", "-e"),
     Usage::new(
@@ -221,32 +221,32 @@ const USAGES: &[Usage] = &[
         "-m -M -n -r -w --runs --warmup",
     ),
     Usage::new("ip netns", 2, "", ""),
-    Usage::new("lldb", 0, "-b --batch", "-f -p"),
+    Usage::new("lldb", 0, "-b --batch", "-p"),
     Usage::new("ltrace", 0, "-b -c -C -f -i -L -r -S -t -tt -T", "-a -A -D -e -F -l -n -o -p -s -u -w -x"),
     Usage::new("mise exec", 1, "-q -v", "-C -E -j"),
     Usage::new("mise x", 1, "-q -v", "-C -E -j"),
-    Usage::new("nix develop", 1, "-c --command --impure", "-f --file"),
-    Usage::new("nix shell", 1, "-c --command --impure", "-f --file"),
-    Usage::new("nix-shell", usize::MAX, "--pure", "-p -I -A --packages"),
-    Usage::new("npm exec", 0, "-y --yes -q --quiet -s --silent", "-p -w --package --prefix --workspace"),
-    Usage::new("npm x", 0, "-y --yes -q --quiet -s --silent", "-p -w --package --prefix --workspace"),
+    Usage::new("nix develop", 1, "-c --command --impure", ""),
+    Usage::new("nix shell", 1, "-c --command --impure", ""),
+    Usage::new("nix-shell", usize::MAX, "--pure", "-A"),
+    Usage::new("npm exec", 0, "-y --yes -q --quiet -s --silent", "-w --prefix --workspace"),
+    Usage::new("npm x", 0, "-y --yes -q --quiet -s --silent", "-w --prefix --workspace"),
     Usage::new(
         "npx",
         0,
         "-y --yes --no --no-install --offline --prefer-offline -q --quiet -s --silent",
-        "-p -w --package --prefix --workspace",
+        "-w --prefix --workspace",
     ),
     Usage::new("nsenter", 0, "-a -C -F -i -m -n -p -r -T -u -U", "-G -S -t --setgid --setuid --target"),
     Usage::new("numactl", 0, "-l", "-C -i -m -N"),
     Usage::new("pdm run", 0, "-s", "-p"),
     Usage::new("perf record", 0, "-a -g -q -v", "-c -e -F -o -p -t --call-graph"),
     Usage::new("perf stat", 0, "-a -B -d -v", "-C -e -I -o -p -r -t -x"),
-    Usage::new("pipx run", 0, "-q -v", "--python --spec"),
+    Usage::new("pipx run", 0, "-q -v", "--python"),
     Usage::new("pixi run", 0, "-q -v --frozen --locked", "-e --environment --manifest-path"),
     Usage::new("pnpm exec", 0, "-r --recursive --silent", "--filter"),
     Usage::new("poetry run", 0, "-n -q -v", "-C --directory --project"),
     Usage::new("runcon", 1, "", "-l -r -t -u"),
-    Usage::new("screen", 0, "-d -D -m -U", "-c -e -p -r -s -S -t -T -x"),
+    Usage::new("screen", 0, "-d -D -m -U", "-e -p -r -S -t -T -x"),
     Usage::new("script", 1, "-a -e -f -q --append --flush --quiet --return", "-E -o"),
     Usage::new("sem", 0, "--fg --wait", "-j --id --jobs"),
     Usage::new("setarch", 1, "-3 -R -v", ""),
@@ -269,19 +269,20 @@ const USAGES: &[Usage] = &[
         "systemd-run",
         0,
         "-d -G -P -q -t --collect --pipe --pty --quiet --scope --user --wait",
-        "-E -p -u --property --setenv --unit",
+        "-E -u --setenv --unit",
     ),
     Usage::new("taskset", 1, "-a -c -p", ""),
     Usage::new("tini", 0, "-g -s -v", "-e -p"),
-    Usage::new("tmux", usize::MAX, "-A -d -D -h -l -P -v", "-c -F -L -n -s -S -t -x -y"),
+    Usage::new("tmux", usize::MAX, "-A -d -D -h -l -P -v", "-F -L -n -s -S -t -x -y"),
     Usage::new(
         "uv run",
         0,
-        "-m -n -q -s -U -v --active --all-extras --all-groups --dev --exact --frozen --isolated --locked --module --no-cache --no-config --no-dev --no-editable --no-project --no-sync --offline --quiet --script --verbose",
-        "-p --directory --env-file --extra --group --index --index-url --only-group --package --project --python --with --with-editable --with-requirements",
+        "-m -n -q -s -U -v --active --all-extras --all-groups --dev --exact --frozen --isolated --locked --module \
+         --no-cache --no-config --no-dev --no-editable --no-project --no-sync --offline --quiet --script --verbose",
+        "-p --directory --env-file --extra --group --only-group --package --project --python",
     ),
-    Usage::new("uv tool", 1, "-q -v --offline --isolated", "-p --from --python --with"),
-    Usage::new("uvx", 0, "-q -v --offline --isolated", "-p --from --python --with"),
+    Usage::new("uv tool", 1, "-q -v --offline --isolated", "-p --python"),
+    Usage::new("uvx", 0, "-q -v --offline --isolated", "-p --python"),
     Usage::new(
         "unshare",
         0,
@@ -391,7 +392,7 @@ pub(super) fn find_started<'a>(name: &str, arguments: &'a [String]) -> Option<St
             if matches!(after, WordAfter::Value) {
                 words.next();
             }
-        } else if !is_assignment(word) {
+        } else if !is_assignment(word) || word.contains(char::is_whitespace) {
             candidates.push(word);
             let is_value = std::mem::take(&mut may_be_value);
             if !is_value && own == 0 && !word.contains(char::is_whitespace) {
@@ -473,6 +474,25 @@ mod tests {
             "f() { flock f $X; }; f",
             "tmux new -d \\; send-keys \"$X\"",
             "cat x | xargs flock f $X",
+            "flock f -c 'A=1 $X'",
+            "npx -c 'A=1 $X'",
+            "script -qc 'A=1 $X' f",
+            "nodemon --exec 'NODE_ENV=dev $X'",
+            "hyperfine 'A=1 $X'",
+            "tmux new -d 'A=1 $X'",
+            "gdb -batch -x $X",
+            "lldb -f $X",
+            "tmux -c \"$X\"",
+            "screen -c $X",
+            "systemd-run -p $X true",
+            "npx -y -p $X jest",
+            "bunx --package $X jest",
+            "uvx --from $X ruff",
+            "uv run --with-requirements $X pytest",
+            "uv run --index-url $X pytest",
+            "pipx run --spec $X ruff",
+            "nix shell -f $X -c ls",
+            "nix-shell -p $X --run ls",
         ] {
             let expected = "runs a command that can't be determined: $X";
             assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
@@ -486,6 +506,8 @@ mod tests {
             ("script -qc\"$X a\" f", "-qc$X"),
             ("nodemon --exec=\"$X\"", "--exec=$X"),
             ("hyperfine --prepare=\"$X\" ls", "--prepare=$X"),
+            ("uv run --with=$P --index-url=$U pytest", "--with=$P"),
+            ("uvx --with \"git+https://x/$Y\" ruff", "git+https://x/$Y"),
             ("X=$(cat y); flock f $X", "$X"),
             ("flock f ${X:-ls}", "${X:-ls}"),
             ("cat x | xargs flock f", "$(…)"),
@@ -503,7 +525,7 @@ mod tests {
             "npx -y jest $X *.test.js",
             "git ls-files | xargs npx prettier --write",
             "ls | xargs -n1 -P4 uv run pytest",
-            "uv run --with=$P --index-url=$U pytest",
+            "uv run --directory=$D pytest",
             "strace -o$LOG ls",
             "npx --workspace web jest $X",
             "npx --no-install eslint $X",
@@ -525,6 +547,8 @@ mod tests {
             "nix develop -c cargo test $X",
             "mise exec -- npm test $X",
             "cross-env NODE_ENV=$X jest $Y",
+            "npx -p typescript tsc $X",
+            "uvx --from x ruff check $X",
             "valgrind --leak-check=full ./x $X",
             "gdb -batch --args ./x $X",
             "docker run --rm x $X",
