@@ -21,6 +21,7 @@ mod agents;
 mod approval;
 mod background_jobs;
 mod branches;
+pub(crate) mod branching_log;
 mod clicks;
 mod drawing;
 mod elicitations;

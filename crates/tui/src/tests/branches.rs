@@ -6,9 +6,9 @@ use tiller_session::Visibility;
 
 use super::harness::{Harness, START, state};
 use crate::action::{Action, BackgroundJob};
-use crate::component::testing::BranchingLog;
 use crate::executor::log_queries::{count_branches, read_newest, read_part};
 use crate::message::{LoadedSession, Msg, TaskResult};
+use crate::tests::branching_log::BranchingLog;
 
 /// A front end with a session that has several branches.
 struct BranchHarness {

@@ -3,8 +3,8 @@
 use tiller_engine::built_in_tools;
 
 use super::*;
-use crate::component::testing::BranchingLog;
 use crate::executor::log_queries::{count_branches, read_newest, read_part, search_log};
+use crate::tests::branching_log::BranchingLog;
 
 /// 14:02 UTC.
 const START: i64 = 1_795_269_720_000;
