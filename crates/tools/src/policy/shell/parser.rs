@@ -230,7 +230,7 @@ impl CommandLister {
     fn finish(&mut self, builder: CommandBuilder, context: ParseContext) -> ParseResult {
         let (statement, reads_pipe) = (self.statement, context.reads_pipe);
         let self_call = self.find_self_call(&builder.words, context);
-        let CommandBuilder { words, mut quoted, patterns, outputs, inputs, .. } = builder;
+        let CommandBuilder { words, mut quoted, patterns, outputs, appended, inputs, .. } = builder;
         let CommandBuilder { after_ampersand, substitutions, subshells, texts, .. } = builder;
         quoted.retain(|word| !patterns.contains(word));
         let name = words.first().map(|word| base_name(word).to_owned()).unwrap_or_default();
@@ -238,6 +238,7 @@ impl CommandLister {
             words,
             quoted,
             outputs,
+            appended,
             inputs,
             texts: texts.clone(),
             statement,
@@ -321,6 +322,8 @@ struct CommandBuilder {
     quoted: Vec<String>,
     patterns: Vec<String>,
     outputs: Vec<String>,
+    /// Indices of the outputs that it appends to.
+    appended: Vec<usize>,
     inputs: Vec<String>,
     /// The words after `&>`, which ends the command in shells other than bash.
     after_ampersand: Option<Vec<String>>,
@@ -399,9 +402,9 @@ impl CommandBuilder {
     fn push_redirect(&mut self, redirect: &IoRedirect, options: &ParserOptions) -> ParseResult {
         match redirect {
             IoRedirect::File(_, kind, target) => self.push_file(kind, target, options),
-            IoRedirect::OutputAndError(word, _) => {
+            IoRedirect::OutputAndError(word, appends) => {
                 let paths = self.read_word(word, options)?;
-                self.push_outputs(paths);
+                self.push_outputs(paths, *appends);
                 self.after_ampersand.get_or_insert_default();
                 Ok(())
             }
@@ -435,23 +438,25 @@ impl CommandBuilder {
             IoFileRedirectKind::Read => self.inputs.extend(paths),
             IoFileRedirectKind::DuplicateInput => {}
             IoFileRedirectKind::DuplicateOutput => {
-                self.push_outputs(paths.into_iter().filter(|path| !is_descriptor(path)));
+                self.push_outputs(paths.into_iter().filter(|path| !is_descriptor(path)), false);
             }
-            IoFileRedirectKind::Write
-            | IoFileRedirectKind::Append
-            | IoFileRedirectKind::ReadAndWrite
-            | IoFileRedirectKind::Clobber => self.push_outputs(paths),
+            IoFileRedirectKind::Append => self.push_outputs(paths, true),
+            IoFileRedirectKind::Write | IoFileRedirectKind::ReadAndWrite | IoFileRedirectKind::Clobber => {
+                self.push_outputs(paths, false);
+            }
         }
         Ok(())
     }
 
     /// Adds paths, and the known start of a path with a substitution.
-    fn push_outputs(&mut self, paths: impl IntoIterator<Item = String>) {
+    fn push_outputs(&mut self, paths: impl IntoIterator<Item = String>, appends: bool) {
+        let first = self.outputs.len();
         for path in paths {
             let head = path.split_once(SUBSTITUTION).map(|(head, _)| head.to_owned());
             self.outputs.push(path);
             self.outputs.extend(head.filter(|head| !head.is_empty()));
         }
+        self.appended.extend((first..self.outputs.len()).filter(|_| appends));
     }
 
     fn push_document(&mut self, document: &IoHereDocument, options: &ParserOptions) -> ParseResult {

@@ -10,6 +10,8 @@ pub(in crate::policy) struct Segment {
     pub quoted: Vec<String>,
     /// Files that its output is redirected to.
     pub outputs: Vec<String>,
+    /// Indices of the outputs that it appends to.
+    pub appended: Vec<usize>,
     /// Files that its input is redirected from.
     pub inputs: Vec<String>,
     /// Its here-documents and here-strings.
@@ -51,18 +53,23 @@ impl Segment {
             true => word.clone(),
             false => format!("'{}'", word.replace('\'', r"'\''")),
         };
-        let redirected = |sign: &'static str| move |path| format!("{sign} {}", quoted(path));
         let words = self.words.iter().map(quoted);
-        let inputs = self.inputs.iter().map(redirected("<"));
-        words.chain(inputs).chain(self.outputs.iter().map(redirected(">"))).collect::<Vec<_>>().join(" ")
+        let redirections = self.redirections().map(|(sign, path)| format!("{sign} {}", quoted(path)));
+        words.chain(redirections).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Lists the operators and files of the redirections.
+    fn redirections(&self) -> impl Iterator<Item = (&'static str, &String)> {
+        let inputs = self.inputs.iter().map(|path| ("<", path));
+        let sign = |at: usize| if self.appended.contains(&at) { ">>" } else { ">" };
+        inputs.chain(self.outputs.iter().enumerate().map(move |(at, path)| (sign(at), path)))
     }
 }
 
 impl fmt::Display for Segment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.words.join(" "))?;
-        self.inputs.iter().try_for_each(|path| write!(f, " < {path}"))?;
-        self.outputs.iter().try_for_each(|path| write!(f, " > {path}"))
+        self.redirections().try_for_each(|(sign, path)| write!(f, " {sign} {path}"))
     }
 }
 

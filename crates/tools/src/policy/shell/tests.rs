@@ -84,6 +84,9 @@ fn parse_redirection_names_its_file() {
         let named = (segment.words.join(" "), segment.outputs.join(" "), segment.inputs.join(" "));
         assert_eq!(named, (words.into(), outputs.into(), inputs.into()), "{line}");
     }
+    let shown = parse("a >x 2>>'y z' <w").unwrap()[0].to_string();
+    assert_eq!(shown, "a < w > x >> y z");
+    assert_eq!(parse("a &>>'y z'").unwrap()[0].to_line(), "a >> 'y z'");
     // Other shells run the text after `&>` as a separate command.
     assert_eq!(words("git push &> /dev/null -f"), ["git push -f", "-f"]);
 }
