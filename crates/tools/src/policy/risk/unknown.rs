@@ -16,7 +16,7 @@ pub(super) fn find_unknown(words: &[String], variables: &[Variable]) -> Option<S
         return Some(undetermined(word));
     }
     let started = runners::find_started(name, arguments);
-    let mut candidates = started.iter().flat_map(|started| &started.candidates);
+    let mut candidates = started.iter().flat_map(|started| started.candidates.iter().copied());
     if let Some(reason) = candidates.find_map(|word| find_unknown_run(word, variables)) {
         return Some(reason);
     }
