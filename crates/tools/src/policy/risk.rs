@@ -50,6 +50,7 @@ pub(super) fn find_worst(risks: impl IntoIterator<Item = Risk>) -> Option<Risk> 
     risks.into_iter().min_by_key(|risk| risk.kind)
 }
 
+/// Finds the worst risk of a line that a shell runs with the context's variables.
 fn judge_line(line: &str, context: CommandContext<'_>, depth: usize) -> Option<Risk> {
     let segments = match shell::parse(line) {
         Ok(segments) => segments,
@@ -57,7 +58,8 @@ fn judge_line(line: &str, context: CommandContext<'_>, depth: usize) -> Option<R
             return context.is_certain.then(|| Risk::dangerous(unreadable.to_string()));
         }
     };
-    let variables = variables::list_variables(&segments);
+    let mut variables = variables::list_variables(&segments);
+    variables.extend_from_slice(context.variables);
     let context = CommandContext { variables: &variables, ..context };
     let variants = variables::list_variants(&segments, &variables);
     find_worst(variants.iter().flat_map(|segments| judge_variant(line, segments, context, depth)))
@@ -264,7 +266,9 @@ fn judge_possible(words: &[String], context: CommandContext<'_>, depth: usize) -
     let depth = depth.checked_sub(1)?;
     let context = context.with_uncertainty();
     match words {
-        [line] if line.contains(char::is_whitespace) => judge_line(line, context, depth),
+        [line] if line.contains(char::is_whitespace) => {
+            judge_line(line, CommandContext { variables: &[], ..context }, depth)
+        }
         words => judge_words(words, context, depth),
     }
 }
@@ -336,9 +340,15 @@ fn judge_program(
             let runs = ends(arguments).filter(|words| !is_value(words));
             find_worst(runs.filter_map(|words| judge_run(words, context.elsewhere(), depth)))
         }
-        _ => {
+        _ if SHELLS.contains(&name) => {
             let lines = list_lines(name, arguments);
             find_worst(lines.iter().filter_map(|line| judge_nested(line, context, depth)))
+        }
+        // `trap 'rm -rf "$dir"' EXIT` runs in this shell.
+        _ => {
+            let lines = list_lines(name, arguments).into_iter();
+            let judge = |line: String| judge_deeper(depth, |depth| judge_line(&line, context, depth));
+            find_worst(lines.filter_map(judge))
         }
     }
 }
@@ -395,7 +405,9 @@ fn judge_git(arguments: &[String], context: CommandContext<'_>, depth: usize) ->
         .or_else(|| own.map(Risk::dangerous))
 }
 
+/// Finds the risk of a line for another shell, which has none of this one's variables.
 fn judge_nested(line: &str, context: CommandContext<'_>, depth: usize) -> Option<Risk> {
+    let context = CommandContext { variables: &[], ..context };
     judge_deeper(depth, |depth| judge_line(line, context, depth))
 }
 
@@ -957,6 +969,7 @@ mod tests {
             ("T=build; rm -rf $T", "$T"),
             ("T=build rm -rf $T", "$T"),
             ("T=build; bash -c 'rm -rf $T'", "$T"),
+            ("T=build; trap 'rm -rf $T' EXIT", "$T"),
             ("T=build; T=../x; rm -rf $T", "$T"),
             ("T=$(ls); rm -rf $T", "$T"),
             ("T=build; read T; rm -rf $T", "$T"),

@@ -462,7 +462,7 @@ mod tests {
             "echo x > y 2>/dev/null",
             "echo x > /tmp/y",
             "echo x > \"$TMPDIR/y\"",
-            "T=$(mktemp); echo x > $T; rm $T",
+            "T=$(mktemp); trap 'rm -f \"$T\"' EXIT; echo x > $T; rm $T",
             "cp ../x .",
             "cp x sub/y",
             "cd sub && echo x > ../y",

@@ -7,7 +7,7 @@ use super::arguments::{has_flag, is_assignment, program, values};
 pub(super) const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/dev/shm"];
 
 /// A variable that a line sets, with its values.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::policy) struct Variable {
     name: String,
     values: Vec<String>,
