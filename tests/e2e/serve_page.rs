@@ -210,6 +210,48 @@ fn serve_page_resumes_without_a_model_that_is_gone() {
 }
 
 #[test]
+fn serve_page_shows_the_recorded_answer_after_a_restart() {
+    let Some(mut browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    open(&mut browser, &server, &sandbox, &[r#"{"text": "Half an answer", "hang": true}"#]);
+    browser.type_and_press("begin", "Enter", 0);
+    browser.wait_for("session.isRunning && find('.running').textContent.includes('Half an answer')");
+    let address = server.address.clone();
+    server.terminate();
+    browser.wait_for("session.isLost");
+    let _server = Served::start_on(&sandbox, &address);
+    browser.wait_for("!session.isOpen && !find('.closed').hidden");
+    browser.wait_for("find('main').textContent.includes('Half an answer')");
+}
+
+#[test]
+fn serve_page_resume_keeps_the_model_and_reaches_other_pages() {
+    let Some(mut browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    let session = open(&mut browser, &server, &sandbox, &[r#"{"text": "End."}"#]);
+    browser.type_and_press("begin", "Enter", 0);
+    browser.wait_for("!session.isRunning && find('main').textContent.includes('End.')");
+    server.call("POST", &format!("{session}/close"), None);
+    browser.wait_for("!find('.closed').hidden");
+    // Another client changes the model meanwhile.
+    let demo = json!({"provider": "demo", "model": "tour"});
+    server.call("POST", &format!("{session}/resume"), Some(demo));
+    server.call("POST", &format!("{session}/model"), Some(json!({"model": "demo/tour"})));
+    server.call("POST", &format!("{session}/close"), None);
+    click(&mut browser, ".closed button", "Resume");
+    browser.wait_for("session.isOpen && !find('.composer').hidden && session.model");
+    assert_eq!(browser.run("session.model.provider"), "demo");
+
+    server.call("POST", &format!("{session}/close"), None);
+    browser.wait_for("!find('.closed').hidden");
+    server.call("POST", &format!("{session}/resume"), None);
+    browser.run("window.dispatchEvent(new Event('focus'))");
+    browser.wait_for("session.isOpen && find('.closed').hidden");
+}
+
+#[test]
 fn serve_page_edit_survives_changes_of_the_queue() {
     let Some(mut browser) = browser() else { return };
     let sandbox = Sandbox::new();

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::Response;
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use tiller_engine::views::SnapshotView;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::timeout;
@@ -24,6 +24,9 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// The comment.
 const PING: &[u8] = b": ping\n\n";
+
+/// The first line of a stream: a browser reconnects after 0.5 s instead of 3 s.
+const RETRY: &[u8] = b"retry: 500\n\n";
 
 /// The header of a reconnecting client.
 pub(crate) const LAST_EVENT_ID: &str = "last-event-id";
@@ -56,7 +59,8 @@ pub(crate) fn open(
         let bytes = watcher.next_bytes().await?;
         Some((Ok::<_, std::convert::Infallible>(bytes), watcher))
     });
-    let mut response = Response::new(Body::from_stream(events));
+    let retry = stream::iter([Ok(Bytes::from_static(RETRY))]);
+    let mut response = Response::new(Body::from_stream(retry.chain(events)));
     let fields = [
         (header::CONTENT_TYPE, "text/event-stream"),
         // nginx would collect the events otherwise.

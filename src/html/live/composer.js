@@ -217,7 +217,7 @@ const composer = (() => {
   onClick(find("[data-do=fork]"), () =>
     attempt(async () => {
       const { id } = await request("POST", `${session.path}/fork`, { entryId: selected.id });
-      await sessions.resume(id, session.model);
+      await sessions.resume(id);
       // The text of a prompt is held in the queue of its fork.
       const { items } = await request("DELETE", `api/sessions/${encodeURIComponent(id)}/queue`);
       const text = items.map((item) => item.text).join("\n\n");

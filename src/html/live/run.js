@@ -323,7 +323,7 @@ const run = (() => {
       // The stream has events of this name too; they have data.
       if (event.data !== undefined) return;
       setLost(current, true);
-      if (current.readyState === EventSource.CLOSED) setTimeout(reopen, 1000, current);
+      if (current.readyState === EventSource.CLOSED) reopen(current);
     });
   };
   // A browser opens at most six connections to a server, so a hidden page leaves its stream to the others. It looks
@@ -376,11 +376,13 @@ const run = (() => {
       if (isOpen) return connect();
       disconnect();
       Object.assign(session, { isOpen: false, isRunning: false, isLost: false });
+      // The server has recorded what was in progress.
+      refresh();
     } catch (error) {
       if (source !== current) return;
       if (error.kind === "not-found") return gone();
       showProblem(error.message);
-      setTimeout(reopen, 3000, current);
+      setTimeout(reopen, 1000, current);
     }
     update();
   };

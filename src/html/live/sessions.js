@@ -76,6 +76,8 @@ const sessions = (() => {
     if (focused) [...list.querySelectorAll("a")].find(({ href }) => href === focused)?.focus({ preventScroll: true });
     more.hidden = offset === undefined;
     note.textContent = found.length ? "" : query ? "No session matches." : "No sessions yet.";
+    // Another page may have resumed the session.
+    if (session && !session.isOpen && found.some(({ id, isOpen }) => id === session.id && isOpen)) await run.open(session.id);
   });
   more.addEventListener("click", () => {
     wanted += PAGE;
@@ -95,18 +97,11 @@ const sessions = (() => {
     await run.open(id);
     await refresh();
   };
-  const resume = async (id, model) => {
-    const open = (body) => request("POST", `api/sessions/${encodeURIComponent(id)}/resume`, body);
-    let opened;
-    try {
-      opened = await open(model ? { provider: model.provider, model: model.id } : {});
-    } catch (error) {
-      if (!model || error.kind !== "unprocessable") throw error;
-      // The model can't be used anymore. The server chooses another one, with a notice.
-      opened = await open({});
-    }
+  // Opens a session with its own model. If that can't be used anymore, the server chooses another one, with a notice.
+  const resume = async (id) => {
+    const { state } = await request("POST", `api/sessions/${encodeURIComponent(id)}/resume`, {});
     await go(id);
-    showProblem(opened.state.notices.join("\n"));
+    showProblem(state.notices.join("\n"));
   };
   const showAddress = () => {
     const id = new URLSearchParams(location.search).get("session");
@@ -132,7 +127,7 @@ const sessions = (() => {
     event.preventDefault();
     start();
   });
-  onClick(find("[data-do=resume]"), () => attempt(() => resume(session.id, session.model)));
+  onClick(find("[data-do=resume]"), () => attempt(() => resume(session.id)));
   onClick(find("[data-do=close]"), () =>
     attempt(async () => {
       await request("POST", `${session.path}/close`);
