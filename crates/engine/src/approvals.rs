@@ -321,24 +321,20 @@ impl Approvals {
     }
 
     /// Requires approval for a call that the model repeats, regardless of other rules. Denies the call if
-    /// there is no approver, and after repeated refusals, so that the run ends.
+    /// there is no approver, and after a refusal, so that the run ends.
     fn guard_repetition(&mut self, planned: PlannedCall) -> PlannedCall {
         let PlannedCall { call, decision } = planned;
         let count = self.repetition.count(&call);
-        let is_loop = match self.approver {
-            Approver::Present => count.is_multiple_of(LOOP_LENGTH),
-            // The run ends after this answer.
-            Approver::Absent => count >= LOOP_LENGTH,
-        };
-        if !is_loop {
+        if count < LOOP_LENGTH {
             return PlannedCall { call, decision };
         }
         let reason = format!("the same call for the {count}th time in a row");
-        let decision = match (decision, self.approver) {
-            (CallDecision::Refuse { .. } | CallDecision::Deny(_), _) | (_, Approver::Absent) => {
-                deny(DenialCause::Loop, reason, None)
-            }
-            (decision, Approver::Present) => self.demand_approval(&call, decision, reason),
+        let is_refused = matches!(decision, CallDecision::Refuse { .. } | CallDecision::Deny(_))
+            || self.repetition.is_declined
+            || self.approver == Approver::Absent;
+        let decision = match is_refused {
+            true => deny(DenialCause::Loop, reason, None),
+            false => self.demand_approval(&call, decision, reason),
         };
         PlannedCall { call, decision }
     }
@@ -421,6 +417,11 @@ impl Approvals {
     pub(super) fn remove_request(&mut self, call: &CallId) -> Option<ApprovalRequest> {
         let at = self.pending.iter().position(|request| request.tool_call_id == *call)?;
         Some(self.pending.remove(at))
+    }
+
+    /// Applies the user's answer to the count of equal calls: after a "yes" it starts again.
+    pub(super) fn note_answer(&mut self, request: &ApprovalRequest, is_allowed: bool) {
+        self.repetition.note_answer((&request.tool_name, &request.args), is_allowed);
     }
 
     /// Removes all pending requests.

@@ -11,9 +11,21 @@ pub(crate) const LOOP_LENGTH: usize = 5;
 pub(crate) struct Repetition {
     last: Option<(String, Value)>,
     count: usize,
+    /// True if the user has declined one of the calls since an equal one was allowed.
+    pub(crate) is_declined: bool,
 }
 
 impl Repetition {
+    /// Notes that the user has allowed or declined a call. After an allowed one, the count starts again.
+    pub(crate) fn note_answer(&mut self, (name, arguments): (&str, &Value), is_allowed: bool) {
+        let last = self.last.as_ref();
+        if last.is_some_and(|(last_name, last_arguments)| (&**last_name, last_arguments) == (name, arguments))
+        {
+            self.is_declined = !is_allowed;
+            self.count *= usize::from(!is_allowed);
+        }
+    }
+
     /// Counts a call, and returns the number of consecutive calls with the same tool and arguments.
     pub(crate) fn count(&mut self, call: &ToolCall) -> usize {
         let is_same = self
@@ -23,7 +35,8 @@ impl Repetition {
         if is_same {
             self.count += 1;
         } else {
-            *self = Self { last: Some((call.name.clone(), call.arguments.clone())), count: 1 };
+            let last = Some((call.name.clone(), call.arguments.clone()));
+            *self = Self { last, count: 1, is_declined: false };
         }
         self.count
     }

@@ -379,6 +379,7 @@ impl Driver {
         let Some(request) = self.approvals.remove_request(&call) else {
             return send_reply(reply, Err(AgentError::NotFound("pending approval request for that call")));
         };
+        self.approvals.note_answer(&request, !matches!(decision, Decision::Deny { .. }));
         let tool = self.services.tools.find(&request.tool_name);
         // A call for which an extension requires approval needs it every time.
         let decision = match decision {

@@ -444,6 +444,10 @@ async fn added_dir_is_reached_until_it_is_revoked() {
     }
 }
 
+fn bash_call() -> serde_json::Value {
+    json!({"name": "bash", "arguments": {"command": "ls"}})
+}
+
 #[tokio::test]
 async fn call_repeated_five_times_asks_the_user() {
     let answers = (0..5).map(|_| bash("ls")).chain([text_answer("done")]).collect();
@@ -458,6 +462,33 @@ async fn call_repeated_five_times_asks_the_user() {
     harness.settled().await;
     assert_eq!(harness.results().len(), 5);
     assert_eq!(harness.decisions(), ["once mode", "once mode", "once mode", "once mode", "deny user"]);
+}
+
+#[tokio::test]
+async fn call_repeated_asks_again_only_five_calls_after_a_yes() {
+    let five = serde_json::from_value(json!({"calls": vec![bash_call(); 5]})).unwrap();
+    let answers = vec![five, bash("ls"), text_answer("done")];
+    let (mut harness, _) = harness(answers, |parts| parts.options.policy.mode = ApprovalMode::Auto);
+    harness.prompt("go").await;
+    let request = harness.approval_requested().await;
+    harness.answer(&request, Decision::Once).await;
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    assert_eq!(harness.results().len(), 6);
+}
+
+#[tokio::test]
+async fn call_repeated_after_a_no_never_runs() {
+    let six = serde_json::from_value(json!({"calls": vec![bash_call(); 6]})).unwrap();
+    let answers = vec![six, bash("ls"), text_answer("done")];
+    let (mut harness, _) = harness(answers, |parts| parts.options.policy.mode = ApprovalMode::Auto);
+    harness.prompt("go").await;
+    for count in ["5th", "6th"] {
+        let request = harness.approval_requested().await;
+        assert_eq!(request.reason, format!("the same call for the {count} time in a row"));
+        harness.answer(&request, Decision::Deny { reason: "enough".into() }).await;
+    }
+    harness.settled().await;
+    assert_eq!(harness.results()[6], "denied: the same call for the 7th time in a row");
 }
 
 #[tokio::test]
@@ -487,8 +518,7 @@ async fn call_repeated_without_approver_ends_the_run() {
 
 #[tokio::test]
 async fn call_repeated_in_one_answer_is_denied_from_the_fifth() {
-    let calls = vec![json!({"name": "bash", "arguments": {"command": "ls"}}); 8];
-    let answer = serde_json::from_value(json!({"calls": calls})).unwrap();
+    let answer = serde_json::from_value(json!({"calls": vec![bash_call(); 8]})).unwrap();
     let (mut harness, _) = harness(vec![answer, text_answer("done")], |parts| {
         parts.options.policy.mode = ApprovalMode::Auto;
         parts.options.approver = Approver::Absent;
