@@ -35,8 +35,10 @@ pub(crate) struct SessionTable {
 
 type StartResult = Result<Arc<OpenSession>, Problem>;
 
+type FindReply = oneshot::Sender<Option<Arc<OpenSession>>>;
+
 enum TableCommand {
-    Find { id: SessionId, reply: oneshot::Sender<Option<Arc<OpenSession>>> },
+    Find { id: SessionId, reply: FindReply },
     List { reply: oneshot::Sender<Vec<Arc<OpenSession>>> },
     Create { request: NewSession, reply: oneshot::Sender<StartResult> },
     Resume { id: SessionId, request: ResumeRequest, reply: oneshot::Sender<StartResult> },
@@ -59,7 +61,7 @@ impl SessionTable {
         answer.await.map_err(|_| closed())
     }
 
-    /// Returns an open session.
+    /// Returns an open session; one that is being opened or closed is waited for.
     pub(crate) async fn find(&self, id: &SessionId) -> Result<Option<Arc<OpenSession>>, Problem> {
         let id = id.clone();
         self.ask(|reply| TableCommand::Find { id, reply }).await
@@ -126,6 +128,8 @@ struct SessionTableTask {
     /// Further requests for sessions that are being opened.
     waiting: HashMap<SessionId, Vec<oneshot::Sender<StartResult>>>,
     closing: HashMap<SessionId, Closing>,
+    /// Requests that look for a session that is being opened or closed: until then its log is locked.
+    finding: HashMap<SessionId, Vec<FindReply>>,
     /// Number of sessions that are being started.
     starting: usize,
     jobs: JoinSet<JobEnd>,
@@ -144,6 +148,7 @@ impl SessionTableTask {
             sessions: HashMap::new(),
             waiting: HashMap::new(),
             closing: HashMap::new(),
+            finding: HashMap::new(),
             starting: 0,
             jobs: JoinSet::new(),
         }
@@ -170,9 +175,7 @@ impl SessionTableTask {
 
     fn handle(&mut self, command: TableCommand) {
         match command {
-            TableCommand::Find { id, reply } => {
-                let _ = reply.send(self.open(&id).cloned());
-            }
+            TableCommand::Find { id, reply } => self.find(id, reply),
             TableCommand::List { reply } => {
                 let _ = reply.send(self.all_open().cloned().collect());
             }
@@ -180,6 +183,21 @@ impl SessionTableTask {
             TableCommand::Resume { id, request, reply } => self.resume(id, request, reply),
             TableCommand::Close { id, reply } => self.close(id, reply),
             TableCommand::Shutdown { .. } => unreachable!("handled by the loop"),
+        }
+    }
+
+    /// Answers with the session, or that none is open, when it is neither being opened nor closed.
+    fn find(&mut self, id: SessionId, reply: FindReply) {
+        if self.waiting.contains_key(&id) || self.closing.contains_key(&id) {
+            self.finding.entry(id).or_default().push(reply);
+        } else {
+            let _ = reply.send(self.open(&id).cloned());
+        }
+    }
+
+    fn find_again(&mut self, id: &SessionId) {
+        for reply in self.finding.remove(id).unwrap_or_default() {
+            self.find(id.clone(), reply);
         }
     }
 
@@ -252,13 +270,14 @@ impl SessionTableTask {
         match ended {
             Ok(JobEnd::Started(id, started, mut replies)) => {
                 self.starting -= 1;
-                replies.extend(id.and_then(|id| self.waiting.remove(&id)).unwrap_or_default());
+                replies.extend(id.as_ref().and_then(|id| self.waiting.remove(id)).unwrap_or_default());
                 if let Ok(session) = &started {
                     self.sessions.insert(session.id.clone(), Arc::clone(session));
                 }
                 for reply in replies {
                     let _ = reply.send(started.clone());
                 }
+                id.iter().for_each(|id| self.find_again(id));
             }
             Ok(JobEnd::Closed(id)) => {
                 self.closed.send_replace(());
@@ -269,6 +288,7 @@ impl SessionTableTask {
                 for (request, reply) in openers {
                     self.resume(id.clone(), request, reply);
                 }
+                self.find_again(&id);
             }
             // The responses are errors, because the replies were dropped.
             Err(panic) => tracing::error!(%panic, "a job of the server panicked"),

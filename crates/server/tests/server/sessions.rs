@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::http::header;
 use serde_json::json;
 use tiller_session::lock_holder;
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, yield_now};
 
 use crate::support::{TestServer, request};
 
@@ -184,6 +184,23 @@ async fn close_twice_at_once_answers_both_when_the_log_is_unlocked() {
         });
     }
     assert_eq!(requests.join_all().await, [(204, true), (204, true)]);
+}
+
+#[tokio::test]
+async fn delete_waits_for_a_session_that_is_being_opened() {
+    let server = Arc::new(TestServer::start(&[json!({"text": "One."})]));
+    let session = server.create_and_chat().await;
+    let log = server.log_paths().remove(0);
+    server.post(&format!("{session}/close"), json!({})).await;
+    let opener = Arc::clone(&server);
+    let path = format!("{session}/resume");
+    let opened = tokio::spawn(async move { opener.post(&path, json!({})).await.status });
+    while lock_holder(&log).is_none() {
+        yield_now().await;
+    }
+    let deleted = server.send(request("DELETE", &format!("{session}?permanently=true"), None)).await;
+    assert_eq!((deleted.status, server.logs()), (204, 0), "{deleted:?}");
+    assert_eq!(opened.await.unwrap(), 200);
 }
 
 #[tokio::test]

@@ -24,6 +24,7 @@ use tiller_session::{
     DeleteMode, PageRequest, PendingDelete, Placement, Reader, SessionManager, SessionScope, SessionSummary,
     export,
 };
+use tokio::task::yield_now;
 use tokio::time::timeout;
 use tower::ServiceExt as _;
 
@@ -31,6 +32,9 @@ pub(crate) const TOKEN: &str = "the-token";
 
 /// Longest wait for an event; reached only by a test that fails.
 const PATIENCE: Duration = Duration::from_secs(40);
+
+/// Number of times that other tasks run after a log was locked and before its session is open.
+const OPENING_YIELDS: usize = 64;
 
 /// Sessions whose logs are in a directory. The model's answers are the same for each.
 struct ScriptedHost {
@@ -90,8 +94,15 @@ impl SessionHost for ScriptedHost {
     }
 
     fn resume(&self, request: ResumeRequest) -> HostFuture<'_, HostedSession> {
-        let ResumeRequest { log, workspace, settings } = request;
-        ready(self.start(&workspace, settings, |builder| builder.resume(log)))
+        Box::pin(async move {
+            let ResumeRequest { log, workspace, settings } = request;
+            let hosted = self.start(&workspace, settings, |builder| builder.resume(log));
+            // Other requests arrive while the session is being opened.
+            for _ in 0..OPENING_YIELDS {
+                yield_now().await;
+            }
+            hosted
+        })
     }
 
     fn list(&self) -> HostFuture<'_, Vec<SessionSummary>> {
