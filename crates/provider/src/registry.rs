@@ -19,7 +19,7 @@ use tiller_core::unit::Tokens;
 use super::Provider;
 use super::catalog::{self, ModelFacts};
 use super::descriptor::ProviderDescriptor;
-use super::{ProviderError, UnavailableProvider, demo};
+use super::{ProviderError, UnavailableProvider, demo, scripted};
 
 pub use cycle::CycleDirection;
 pub use error::ModelError;
@@ -330,11 +330,11 @@ impl ProviderRegistry {
                 )
             }
             _ if nearest.is_empty() && name.contains('/') => {
-                let names = self.names().filter(|name| *name != demo::NAME);
+                let names = self.names().filter(|name| is_suggested(name));
                 format!("usable providers: {}", self.join_usable(names.map(str::to_owned)))
             }
             _ if nearest.is_empty() => {
-                let models = self.models.iter().filter(|facts| facts.provider != demo::NAME);
+                let models = self.models.iter().filter(|facts| is_suggested(&facts.provider));
                 format!("usable: {}", self.join_usable(models.map(|facts| facts.full_name())))
             }
             _ => format!("did you mean {}?", nearest.join(" or ")),
@@ -370,6 +370,7 @@ impl ProviderRegistry {
                 .min()
         };
         let all = self.models.iter().map(|facts| &**facts).chain(self.unavailable_models());
+        let all = all.filter(|facts| facts.provider != scripted::NAME);
         let mut similar: Vec<(usize, String)> =
             all.filter_map(|facts| Some((edits(facts)?, facts.full_name()))).collect();
         similar.sort_by_key(|(edits, _)| *edits);
@@ -410,6 +411,12 @@ impl ProviderRegistry {
         }
         self.find_in(provider, id).ok()
     }
+}
+
+/// Returns true for providers whose models may replace another one. A script's name is a path, which a server's clients
+/// must not see.
+fn is_suggested(provider: &str) -> bool {
+    provider != demo::NAME && provider != scripted::NAME
 }
 
 /// Returns the error for a server on the user's machine that didn't respond; `None` for other providers.
@@ -602,6 +609,16 @@ mod tests {
         assert!(found("mini gpt").is_err(), "the order counts");
         // With a given provider, an unlisted id is taken literally.
         assert_eq!(found("openai/gpt-mini").as_deref(), Ok("openai/gpt-mini"));
+    }
+
+    #[test]
+    fn find_error_names_no_script() {
+        let mut providers = ProviderRegistry::default();
+        providers.add(Arc::new(Mute("scripted")), vec![catalog::assumed("scripted", "/home/ann/gpt-6")]);
+        for requested in ["gpt-5", "gpt-66", "scriptd", "nobody/gpt-5"] {
+            let error = providers.find(requested).unwrap_err().to_string();
+            assert!(!error.contains("ann"), "{error}");
+        }
     }
 
     #[test]
