@@ -179,7 +179,7 @@ impl SessionTableTask {
             TableCommand::List { reply } => {
                 let _ = reply.send(self.all_open().cloned().collect());
             }
-            TableCommand::Create { request, reply } => self.start(None, reply, |host| host.create(request)),
+            TableCommand::Create { request, reply } => self.start(None, reply, |host| create(host, request)),
             TableCommand::Resume { id, request, reply } => self.resume(id, request, reply),
             TableCommand::Close { id, reply } => self.close(id, reply),
             TableCommand::Shutdown { .. } => unreachable!("handled by the loop"),
@@ -314,6 +314,16 @@ impl SessionTableTask {
         }
         closing.join_all().await;
     }
+}
+
+/// Starts a session whose log is stored, so that it outlives the server even without a message.
+fn create(host: &dyn SessionHost, request: NewSession) -> HostFuture<'_, HostedSession> {
+    Box::pin(async move {
+        let hosted = host.create(request).await?;
+        let stored = hosted.agent.create_log().await;
+        stored.map_err(|error| HostError::Internal(error.to_string()))?;
+        Ok(hosted)
+    })
 }
 
 /// Returns the memory of closed sessions to the system, until the table ends.

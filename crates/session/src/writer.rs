@@ -1,7 +1,8 @@
 //! The writer of a log.
 //!
 //! An entry is in the tree only after its complete line is in the file. Entries such as a model change don't
-//! create the file: they are buffered here until one that does (a prompt, a `!` command). Changes by other
+//! create the file: they are buffered here until one that does (a prompt, a `!` command), unless
+//! [`Writer::keep_empty`] says otherwise. Changes by other
 //! programs are detected before each append: [`external_change`].
 
 mod external_change;
@@ -33,6 +34,8 @@ pub struct Writer {
     shared: Arc<SharedLog>,
     id_gen: IdGenerator,
     unwritten: Vec<EntryBody>,
+    /// True if every entry creates the file.
+    keeps_empty: bool,
     /// The expected length of the file in bytes; `None` if the file must be read again first.
     length: Option<u64>,
     /// True if the last line has no newline; the next append closes it.
@@ -70,6 +73,7 @@ impl Writer {
             shared: Arc::new(shared),
             id_gen,
             unwritten: Vec::new(),
+            keeps_empty: false,
             length: Some(length),
             is_torn: false,
             external_changes,
@@ -130,6 +134,17 @@ impl Writer {
         Reader { shared: Arc::clone(&self.shared) }
     }
 
+    /// Lets every entry create the file, even if no message follows.
+    pub fn keep_empty(&mut self) {
+        self.keeps_empty = true;
+    }
+
+    /// Returns true if the next entry is written, whatever it is.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        self.keeps_empty || self.shared.index().lines() > 0
+    }
+
     /// Generates an id for a message to queue.
     pub fn queue_id(&mut self, now: UnixMs) -> QueueId {
         self.id_gen.queue(now)
@@ -158,8 +173,7 @@ impl Writer {
         now: UnixMs,
     ) -> Result<Vec<AppendedEntry>, SessionError> {
         self.check_file(now)?;
-        let is_empty = self.shared.index().lines() == 0;
-        if is_empty && !bodies.iter().any(EntryBody::creates_file) {
+        if !self.is_kept() && !bodies.iter().any(EntryBody::creates_file) {
             self.unwritten.extend(bodies);
             return Ok(Vec::new());
         }

@@ -236,6 +236,15 @@ impl ActiveSession {
         notice
     }
 
+    /// Creates the log's file with the introduction of this process, unless there is a file.
+    pub(super) fn create_log(&mut self, run: &RunFacts) -> Result<Vec<AppendedEntry>, SessionError> {
+        if self.writer.is_kept() {
+            return Ok(Vec::new());
+        }
+        self.writer.keep_empty();
+        self.append(Vec::new(), run)
+    }
+
     /// Appends entries, after the introduction of this process if it is due. Appends all or none of them.
     pub(super) fn append(
         &mut self,
@@ -243,7 +252,7 @@ impl ActiveSession {
         run: &RunFacts,
     ) -> Result<Vec<AppendedEntry>, SessionError> {
         let creates_the_file = new_entries.iter().any(EntryBody::creates_file);
-        let is_kept = creates_the_file || self.writer.reader().leaf().is_some();
+        let is_kept = creates_the_file || self.writer.is_kept();
         let mut bodies = if is_kept { self.introduction_entries(run) } else { Vec::new() };
         if self.has_written_to_log() && creates_the_file {
             bodies.extend(self.state_changes());

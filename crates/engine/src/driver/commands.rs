@@ -81,6 +81,7 @@ impl Driver {
             DriverCommand::ContextBreakdown { reply } => self.context_breakdown(reply),
             DriverCommand::Messages { reply } => send_reply(reply, Ok(self.messages())),
             DriverCommand::SetThinking { level, reply } => send_reply(reply, self.set_thinking(level)),
+            DriverCommand::CreateLog { reply } => send_reply(reply, self.create_log()),
             DriverCommand::Rename { name, reply } => send_reply(reply, self.rename(&name)),
             DriverCommand::Label { entry, label, reply } => {
                 send_reply(reply, self.label(&entry, label.as_deref()))
@@ -491,6 +492,11 @@ impl Driver {
     pub(super) fn permissions_changed(&mut self) {
         let dirs = self.approvals.session_dirs();
         self.resources.set_permissions(dirs, self.approvals.is_planning());
+    }
+
+    fn create_log(&mut self) -> Result<(), AgentError> {
+        let appended = self.active.create_log(&self.services.run);
+        Ok(self.emit_appended(appended)?)
     }
 
     fn rename(&mut self, name: &str) -> Result<(), AgentError> {

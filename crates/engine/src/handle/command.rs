@@ -179,6 +179,7 @@ pub(crate) enum DriverCommand {
     ThinkingLevels { reply: Reply<Vec<ThinkingLevel>> },
     Configure { change: OptionChange, reply: Reply<()> },
     TogglePlan { reply: Reply<Option<String>> },
+    CreateLog { reply: Reply<()> },
     Rename { name: String, reply: Reply<()> },
     Label { entry: EntryId, label: Option<String>, reply: Reply<()> },
     Hide { entry: EntryId, visibility: Visibility, reply: Reply<()> },

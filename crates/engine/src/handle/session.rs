@@ -10,6 +10,15 @@ use super::summary_in_progress::BranchSummary;
 use super::{AgentError, AgentSession};
 
 impl AgentSession {
+    /// Creates the session's log if it has none yet. Without this, the first message creates it, and a session
+    /// without messages leaves no log.
+    ///
+    /// # Errors
+    /// If the log could not be stored.
+    pub async fn create_log(&self) -> Result<(), AgentError> {
+        self.send(|reply| DriverCommand::CreateLog { reply }).await
+    }
+
     /// Names the session.
     ///
     /// # Errors

@@ -401,6 +401,7 @@ impl RemoteDriver {
                 reply,
             } => refuse(reply),
             C::CreateFork { reply, .. } => refuse(reply),
+            C::CreateLog { reply } => refuse(reply),
             C::Resources { reply, .. } => refuse(reply),
             C::ChangeSession { reply, .. } => refuse(reply),
             C::Sessions { reply, .. } => refuse(reply),

@@ -29,6 +29,23 @@ async fn create_session_is_shown_and_listed() {
 }
 
 #[tokio::test]
+async fn create_without_a_message_is_kept() {
+    let server = TestServer::start(&[json!({"text": "One."})]);
+    let session = server.create_with(json!({"name": "first"})).await;
+    assert_eq!(server.logs(), 1);
+    let lasting = server.create().await;
+    assert_eq!(server.post(&format!("{session}/close"), json!({})).await.status, 204);
+    let closed = server.get(&session).await.json();
+    assert_eq!((&closed["name"], &closed["isOpen"]), (&json!("first"), &json!(false)), "{closed}");
+    let server = server.restart().await;
+    let listed = server.get("/api/sessions").await.json();
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 2, "{listed}");
+    assert_eq!(server.post(&format!("{lasting}/resume"), json!({})).await.status, 200);
+    server.chat(&lasting, "hello").await;
+    assert_eq!(server.message_ids(&lasting).await.len(), 2);
+}
+
+#[tokio::test]
 async fn create_outside_the_roots_is_forbidden() {
     let server = TestServer::start(&[]);
     let outside = server.workspace().parent().unwrap().to_owned();
