@@ -116,6 +116,8 @@ pub(super) struct ModelArgs {
     /// The provider of `api_key`, if neither --provider nor --model names it
     #[arg(skip)]
     pub(super) key_provider: Option<String>,
+    #[arg(skip)]
+    pub(super) precedence: ModelPrecedence,
     /// Thinking level: off, minimal, low, medium, high, xhigh
     #[arg(long, value_name = "LEVEL")]
     pub(super) thinking: Option<String>,
@@ -128,6 +130,16 @@ pub(super) struct ModelArgs {
     /// Maximum tokens per answer
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(super) max_tokens: Option<String>,
+}
+
+/// The precedence of the options for model, provider and thinking level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum ModelPrecedence {
+    /// They replace a session's own.
+    #[default]
+    Chosen,
+    /// A session's own replace them.
+    Default,
 }
 
 #[derive(Debug, Args)]

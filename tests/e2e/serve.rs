@@ -202,6 +202,25 @@ fn serve_provider_before_it_is_that_of_new_sessions() {
 }
 
 #[test]
+fn serve_provider_before_it_is_there_for_resumed_sessions() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.script(&[r#"{"text": "End."}"#]);
+    let line = ["--provider", "scripted", "--model", &script, "serve", "--listen", "127.0.0.1:0"];
+    let start = || Served::start_command(&sandbox, sandbox.command(&line));
+    let server = start();
+    let body = json!({"workspacePath": sandbox.project()});
+    let (_, created) = server.call("POST", "/api/sessions", Some(body));
+    let session = format!("/api/sessions/{}", created["id"].as_str().unwrap());
+    server.call("POST", &format!("{session}/chat"), Some(json!({"message": "begin"})));
+    server.terminate();
+    let server = start();
+    let (status, resumed) = server.call("POST", &format!("{session}/resume"), Some(json!({})));
+    assert_eq!(status, 200, "{resumed}");
+    assert_eq!(resumed["state"]["model"], created["state"]["model"], "{resumed}");
+    assert_eq!(resumed["state"]["notices"], json!([]), "{resumed}");
+}
+
+#[test]
 fn serve_agents_are_listed_read_and_steered() {
     let sandbox = Sandbox::new();
     let script = sandbox.script(&[

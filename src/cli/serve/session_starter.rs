@@ -11,7 +11,7 @@ use tiller_server::{
 use tokio::task::spawn_blocking;
 
 use crate::agent::Resources;
-use crate::cli::args::{CliArgs, ModelArgs};
+use crate::cli::args::{CliArgs, ModelArgs, ModelPrecedence};
 use crate::cli::failure::{CliFailure, USAGE};
 use crate::cli::frontend::FrontEnd;
 use crate::cli::run_input::RunInput;
@@ -76,8 +76,14 @@ impl SessionStarter {
     }
 
     /// Starts a session with the configuration of its working directory.
-    async fn start(&self, workspace: PathBuf, line: Vec<String>) -> Result<HostedSession, CliFailure> {
+    async fn start(
+        &self,
+        workspace: PathBuf,
+        line: Vec<String>,
+        precedence: ModelPrecedence,
+    ) -> Result<HostedSession, CliFailure> {
         let mut arguments = self.arguments(&workspace, line)?;
+        arguments.model.precedence = precedence;
         // The server's key is for its provider, whichever model the session has.
         let RunInput { arguments: server, config, .. } = &self.input;
         arguments.model.api_key = server.model.api_key.clone();
@@ -103,7 +109,7 @@ impl SessionStarter {
     }
 }
 
-/// Returns the arguments that choose the model of a new session: those of the client, else those of the server.
+/// Returns the arguments for a session's model: those of the client, else those of the server.
 fn first_model_arguments(settings: SessionSettings, server: &ModelArgs) -> Vec<String> {
     let ModelArgs { model, provider, thinking, .. } = server;
     let is_chosen = settings.provider.is_some() || settings.model.is_some();
@@ -134,15 +140,19 @@ impl SessionHost for SessionStarter {
             let mut line = first_model_arguments(request.settings, &self.input.arguments.model);
             line.extend(request.name.map(|name| format!("--name={name}")));
             line.extend(request.approves_all.then(|| "--yes".to_owned()));
-            self.start(request.workspace, line).await.map_err(host_error)
+            self.start(request.workspace, line, ModelPrecedence::Chosen).await.map_err(host_error)
         })
     }
 
     fn resume(&self, request: ResumeRequest) -> HostFuture<'_, HostedSession> {
         Box::pin(async move {
-            let mut line = model_arguments(request.settings);
+            let precedence = match request.settings == SessionSettings::default() {
+                true => ModelPrecedence::Default,
+                false => ModelPrecedence::Chosen,
+            };
+            let mut line = first_model_arguments(request.settings, &self.input.arguments.model);
             line.push(format!("--session={}", request.log.display()));
-            let started = self.start(request.workspace, line).await;
+            let started = self.start(request.workspace, line, precedence).await;
             started.map_err(|failure| if_there(&request.log, host_error(failure)))
         })
     }

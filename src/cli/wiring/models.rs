@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::endpoint::{compat, connect, endpoint, key_provider, listed_models, wire_format};
 use super::local_models;
 use crate::agent::{FirstModel, ModelChoice, ProviderChange};
-use crate::cli::args::CliArgs;
+use crate::cli::args::{CliArgs, ModelPrecedence};
 use crate::cli::failure::{CliFailure, USAGE};
 use crate::cli::frontend::FrontEnd;
 use crate::config::{self, Config, ProviderProblem};
@@ -245,9 +245,10 @@ pub(super) fn model(
 ) -> Result<SelectedModel, CliFailure> {
     let provider = config.settings.provider();
     let query = config.settings.model();
-    let on_flags = arguments.model.model.is_some() || arguments.model.provider.is_some();
+    let is_chosen = arguments.model.precedence == ModelPrecedence::Chosen;
+    let on_flags = is_chosen && (arguments.model.model.is_some() || arguments.model.provider.is_some());
     let choice = if on_flags { ModelChoice::Caller } else { ModelChoice::Log };
-    let level_on_flags = arguments.model.thinking.is_some();
+    let level_on_flags = is_chosen && arguments.model.thinking.is_some();
     if let Some(provider) = provider.filter(|provider| providers.names().all(|name| name != *provider)) {
         let refused =
             || providers.refusal(provider).map(|reason| NoModel::failure(format!("{provider}: {reason}")));
