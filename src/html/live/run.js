@@ -187,15 +187,20 @@ const run = (() => {
   const root = document.documentElement;
   let isAtEnd = true;
   let position = 0;
-  const toEnd = () => isAtEnd && scrollTo(0, root.scrollHeight);
-  addEventListener("scroll", () => {
+  const scrolled = () => {
     // The page may have grown since its own scroll to the end, so only a move up leaves the end.
     const isUp = scrollY < position;
     position = scrollY;
     isAtEnd = (isAtEnd && !isUp) || innerHeight + scrollY >= root.scrollHeight - 80;
     // Anchoring would move the page up too.
     root.style.overflowAnchor = isAtEnd ? "none" : "";
-  });
+  };
+  addEventListener("scroll", scrolled);
+  const toEnd = () => {
+    // The user may have scrolled up since the last event.
+    scrolled();
+    if (isAtEnd) scrollTo(0, root.scrollHeight);
+  };
   const sizes = new ResizeObserver(toEnd);
   [find("main"), area, find(".dock")].forEach((element) => sizes.observe(element));
 
@@ -403,6 +408,7 @@ const run = (() => {
     find(".facts").replaceChildren();
     find(".preface").replaceChildren();
     isAtEnd = true;
+    position = 0;
   };
   // Shows a session.
   const open = async (id) => {
