@@ -24,6 +24,7 @@ use super::trusted_project::TrustedProject;
 use super::wiring::key_variables;
 use super::wiring::{self, SessionChoice};
 use super::{add_dir, attach, extensions, log, login, rules, trust};
+use crate::agent::remote_session::ConnectionState;
 use crate::agent::{AgentSession, PromptOptions};
 use crate::cli::console::stderr_line;
 use crate::config::{Config, WrongSetting, store_setting};
@@ -86,6 +87,7 @@ pub(super) async fn run(input: RunInput) -> Result<u8, CliFailure> {
 /// Shows a session that another process has open, until the user quits or the other process closes it.
 async fn show_attached(input: &RunInput, attached: AttachedSession) -> Result<u8, CliFailure> {
     let AttachedSession { agent, return_command, open_command } = attached;
+    let connection = agent.connection();
     let state = agent.state().await.map_err(CliFailure::run)?.state;
     let (arguments, session) = (Arc::clone(&input.arguments), state.session.clone());
     let themes = Themes::load(&arguments, &input.config, (&state.cwd, input.project.as_ref()));
@@ -111,7 +113,11 @@ async fn show_attached(input: &RunInput, attached: AttachedSession) -> Result<u8
     match tui::run(options, opening).await {
         Ok(exit) => {
             if exit.reason == ExitReason::Closed {
-                stderr_line!("The other tiller closed session {session}, or the connection to it was lost.");
+                let reason = match connection.map(|state| state.borrow().clone()) {
+                    Some(ConnectionState::Ended { reason }) => format!(": {reason}"),
+                    _ => String::new(),
+                };
+                stderr_line!("The connection to session {session} has ended{reason}.");
                 if let Some(command) = open_command {
                     stderr_line!("Resume this session with: {command}");
                 }

@@ -233,11 +233,11 @@ impl RemoteDriver {
                 Err(RedialError::Unreachable(reason)) => tracing::info!(attempt, reason, "not connected yet"),
                 Err(RedialError::Refused(reason)) => {
                     tracing::warn!(reason, "the connection to the session has ended");
+                    self.state.send_replace(ConnectionState::Ended { reason });
                     break;
                 }
             }
         }
-        self.state.send_replace(ConnectionState::Connected);
         None
     }
 

@@ -43,6 +43,11 @@ pub enum ConnectionState {
         /// Number of the next attempt, from 1.
         attempt: u32,
     },
+    /// The connection has ended, and with it the front end's session.
+    Ended {
+        /// The reason, for people.
+        reason: String,
+    },
 }
 
 impl ConnectionState {
@@ -68,7 +73,7 @@ impl<S: AsyncRead + AsyncWrite + Send + 'static> Redial for NoRedial<S> {
     type Stream = S;
 
     async fn redial(&mut self, _: &Reader) -> Result<S, RedialError> {
-        Err(RedialError::Refused("the connection has ended".to_owned()))
+        Err(RedialError::Refused("the other tiller closed it, or was stopped".to_owned()))
     }
 }
 

@@ -210,9 +210,10 @@ async fn remote_refused_connection_ends_the_front_end() {
     let harness = Harness::new(Access::Reads, Vec::new());
     let refused = RedialError::Refused("closed".into());
     let (front, other_end, _) = lasting_front_end(&harness, [Err(refused)]).await;
-    let mut events = front.subscribe();
+    let (mut events, state) = (front.subscribe(), front.connection().unwrap());
     other_end.abort();
     while events.next().await.is_some() {}
+    assert_eq!(*state.borrow(), ConnectionState::Ended { reason: "closed".into() });
     assert!(matches!(front.state().await.unwrap_err(), AgentError::Closed));
 }
 
