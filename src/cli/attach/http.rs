@@ -153,7 +153,10 @@ async fn refusal(response: Response) -> DialError {
         return DialError::Unreachable(None);
     }
     let (kind, reason) = match response.json().await {
-        Ok(ProblemText { kind, title, detail }) => (kind, detail.unwrap_or(title)),
+        Ok(ProblemText { kind, title, detail }) => {
+            let detail = detail.map(|detail| format!(": {detail}")).unwrap_or_default();
+            (kind, format!("{title}{detail}"))
+        }
         Err(_) => (String::new(), "not a tiller session URL".to_owned()),
     };
     let kind = kind.rsplit(':').next().unwrap_or_default().to_owned();
