@@ -374,13 +374,7 @@ fn strip_dir<'a>(dir: &Path, path: &'a Path) -> Option<&'a Path> {
 
 fn is_protected_in(home: &Path, path: &Path) -> bool {
     let Some(rest) = strip_dir(home, path) else { return false };
-    let is_file = || {
-        let mut names = rest.components();
-        let first = names.next();
-        names.next().is_none()
-            && first.is_some_and(|first| HOME_FILES.iter().any(|file| is_name(first, file)))
-    };
-    is_file() || HOME_DIRS.iter().any(|dir| begins_with(rest, dir))
+    home_names().any(|name| begins_with(rest, name))
 }
 
 /// Returns the names of a path without differences of case; `/` is the first one of an absolute path.
@@ -480,8 +474,7 @@ fn is_git(component: Component<'_>) -> bool {
 
 /// Checks whether a path is, or lies in, a file or directory that configures tiller for a project.
 fn is_project_file(path: &Path) -> bool {
-    let is_file = path.components().next_back().is_some_and(|name| equivalent_name(name) == ".mcp.json");
-    is_file || path.components().any(|name| [".tiller", "tiller~1"].contains(&&*equivalent_name(name)))
+    path.components().any(|name| [".mcp.json", ".tiller", "tiller~1"].contains(&&*equivalent_name(name)))
 }
 
 /// Normalizes a name as file systems do that treat different names as the same file.
@@ -561,7 +554,6 @@ mod tests {
             "/",
             "/home/me/notes.txt",
             "/home/me/.bashrc.txt",
-            "/home/me/.bashrc/x",
             "/home/me/work/.npmrc",
             "/home/me/work/.config/x",
             "/home/me/work/bin/x",
@@ -608,7 +600,7 @@ mod tests {
         ] {
             assert_eq!(find(path), Some(Protection::Project), "{path}");
         }
-        for path in ["/w/tiller/x", "/w/.tiller-x1", "/w/.mcp.json/x", "/w/x.mcp.json", "/w/.tiller/../x"] {
+        for path in ["/w/tiller/x", "/w/.tiller-x1", "/w/x.mcp.json", "/w/.tiller/../x"] {
             assert_eq!(find(path), None, "{path}");
         }
         let own = ProtectedPaths { tiller_dirs: vec!["/home/me/.tiller".into()], ..Default::default() };

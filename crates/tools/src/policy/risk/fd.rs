@@ -37,6 +37,10 @@ const LONG_WITH_VALUES: &[&str] = &[
     "--type",
 ];
 
+/// Placeholders of a found file, and of parts of its path (fd 10.3). The simplest one is the last, because a found file
+/// contains it.
+const PLACEHOLDERS: &[&str] = &["{/}", "{//}", "{.}", "{/.}", "{}"];
+
 /// The name of an environment file.
 const ENVIRONMENT_FILE: &str = ".env";
 
@@ -63,6 +67,13 @@ pub(super) fn list_run_commands(arguments: &[String]) -> Vec<Vec<String>> {
         rest = &rest[end..];
     }
     runs
+}
+
+/// Lists the commands that `fd` runs, with the searched paths in place of the placeholders.
+pub(super) fn list_runs_on_searched(arguments: &[String]) -> Vec<Vec<String>> {
+    let found = find::list_found(&list_searched(arguments));
+    let insert = |words: Vec<String>, placeholder: &&str| find::insert(&words, placeholder, &found);
+    list_run_commands(arguments).into_iter().map(|words| PLACEHOLDERS.iter().fold(words, insert)).collect()
 }
 
 /// Finds the first option for a command: its index, and the program if it is joined with it.

@@ -1,8 +1,9 @@
 //! Judges `find`: the files that it deletes and the commands that it runs.
 
 use super::super::shell::{self, SUBSTITUTION, Segment};
-use super::arguments::{SHELLS, base_name, is_command_flag, is_recursive, line_of_shell, program};
+use super::arguments::{SHELLS, base_name, is_command_flag, is_recursive, line_of_shell, program, targets};
 use super::command_context::CommandContext;
+use super::fd;
 use super::kind::{Risk, RiskKind};
 
 /// Actions followed by a command, up to `;` or `+`.
@@ -101,6 +102,34 @@ pub(super) fn list_patterns(arguments: &[String]) -> Vec<String> {
     selected.map(|(_, pair)| plain(pair)).collect()
 }
 
+/// Lists the commands that `find` with these arguments runs, with the searched paths in place of `{}`; `-delete` is an
+/// `rm`.
+pub(super) fn list_runs_on_searched(arguments: &[String]) -> Vec<Vec<String>> {
+    let found = list_found(&list_searched(arguments));
+    let is_deleted = arguments.iter().any(|word| word == "-delete");
+    let delete = ["rm".to_owned(), "{}".to_owned()];
+    let runs = list_run_commands(arguments).into_iter().chain(is_deleted.then_some(&delete[..]));
+    runs.map(|words| insert(words, "{}", &found)).collect()
+}
+
+/// Returns a file found under each of the searched paths. Below a protected file, a path is protected too.
+pub(super) fn list_found(searched: &[&str]) -> Vec<String> {
+    searched.iter().map(|path| format!("{}/{{}}", path.trim_end_matches('/'))).collect()
+}
+
+/// Replaces a placeholder in a command with paths: a word is repeated for each path, and so is a line for a shell.
+pub(super) fn insert(words: &[String], placeholder: &str, paths: &[String]) -> Vec<String> {
+    let replaced = |word: &String| {
+        let forms: Vec<String> = paths.iter().map(|path| word.replace(placeholder, path)).collect();
+        match word.contains(placeholder) {
+            true if word.contains(char::is_whitespace) => vec![forms.join("\n")],
+            true => forms,
+            false => vec![word.clone()],
+        }
+    };
+    words.iter().flat_map(replaced).collect()
+}
+
 /// Lists the directories that `find` searches.
 pub(super) fn list_searched(arguments: &[String]) -> Vec<&str> {
     let mut paths = arguments.iter().map(String::as_str).peekable();
@@ -163,20 +192,35 @@ pub(super) fn add_unknown_operand(segment: &Segment, before: &[Segment]) -> Opti
     })
 }
 
-/// Returns the command of an xargs with the operands that an `echo` or `printf` before it prints.
+/// Returns the command of an xargs with the operands that a command before it prints: an `echo` or `printf`, or one
+/// that lists files.
 pub(super) fn add_printed_operands(segment: &Segment, before: &[Segment]) -> Option<Vec<String>> {
     let command = find_xargs_command(&segment.words);
-    let printer = before.last().filter(|other| other.statement == segment.statement)?;
-    let ("echo" | "printf", printed) = program(&printer.words) else { return None };
-    if command.is_empty() {
+    let same_statement = before.iter().filter(|other| other.statement == segment.statement);
+    let mut printed: Vec<String> = same_statement.flat_map(|other| list_files(&other.words)).collect();
+    let printer = before.last().filter(|other| other.statement == segment.statement);
+    if let Some(("echo" | "printf", words)) = printer.map(|printer| program(&printer.words)) {
+        printed.extend(words.join(" ").replace("\\n", " ").split_whitespace().map(str::to_owned));
+    }
+    if command.is_empty() || printed.is_empty() {
         return None;
     }
-    let printed = printed.join(" ").replace("\\n", " ");
     let options = &segment.words[..segment.words.len() - command.len()];
     Some(match find_replaced(options) {
-        Some(text) => command.iter().map(|word| word.replace(&text, &printed)).collect(),
-        None => command.iter().cloned().chain(printed.split_whitespace().map(str::to_owned)).collect(),
+        Some(text) => command.iter().map(|word| word.replace(&text, &printed.join(" "))).collect(),
+        None => [command, &printed].concat(),
     })
+}
+
+/// Lists the paths that a command finds or lists.
+fn list_files(words: &[String]) -> Vec<String> {
+    let (name, arguments) = program(words);
+    match name {
+        "fd" | "fdfind" => list_found(&fd::list_searched(arguments)),
+        "find" => list_found(&list_searched(arguments)),
+        "ls" => list_found(&targets(arguments).map(String::as_str).collect::<Vec<_>>()),
+        _ => Vec::new(),
+    }
 }
 
 /// Returns true if an xargs builds its command from the input: the program, the line of a shell, or a part of
@@ -228,6 +272,8 @@ fn find_xargs_command(words: &[String]) -> &[String] {
 
 #[cfg(test)]
 mod tests {
+    use tiller_core::protected_path::Protection;
+
     use super::super::risk_in_work;
 
     #[test]
@@ -260,12 +306,53 @@ mod tests {
             ("find .. | xargs -I% sh -c 'ls % && /bin/rm -fr %'", "deletes files found under .."),
             ("find . | env X=1 xargs -P4 env rm -R", "deletes files found under ."),
             ("ls build | xargs rm -rf; find . -name x", "deletes everything under $(…)"),
+            ("find / -exec chmod -R 777 {} +", "changes everything under /{}"),
+            ("find / | xargs chmod -R 777", "changes everything under /{}"),
+            ("find ~ -maxdepth 1 -exec chown -R nobody {} \\;", "changes everything under ~/{}"),
             ("xargs -a list rm -rf", "deletes everything under $(…)"),
             ("cat x | xargs -I{} sh -c 'rm -rf {}'", "deletes everything under $(…)"),
             ("cat x | xargs chmod -R 777", "changes everything under $(…)"),
             ("find x -exec cp {} .git/hooks \\;", "writes to .git, where git may run files"),
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn find_that_changes_protected_path_asks() {
+        for (line, expected) in [
+            ("find .git -delete", Protection::Git),
+            ("find -L src .git/hooks -type f -delete", Protection::Git),
+            ("find .tiller .mcp.json -delete", Protection::Project),
+            ("find .git -exec rm -rf {} +", Protection::Git),
+            ("find src .git -exec sh -c 'rm {}' \\;", Protection::Git),
+            ("find .git/hooks -exec chmod +x {} +", Protection::Git),
+            ("find .git/hooks -exec sed -i s/a/b/ {} +", Protection::Git),
+            ("find . .git -exec cp x {}/hooks \\;", Protection::Git),
+            ("find .git | xargs rm -rf", Protection::Git),
+            ("find .git -print0 | grep -z x | xargs -0 -I% sh -c 'rm %'", Protection::Git),
+            ("ls .git/hooks/* | xargs rm", Protection::Git),
+            ("cd .git && find hooks -delete", Protection::Git),
+            ("cd sub && find ../.mcp.json -exec sed -i s/a/b/ {} +", Protection::Project),
+            ("fd -H . .git -X rm -rf", Protection::Git),
+            ("fd . .git -x tee {//}/config", Protection::Git),
+            ("fd . .git | xargs rm", Protection::Git),
+            ("ls ~/.ssh/* | xargs rm -f", Protection::Home),
+            ("find ~/.bashrc -exec sed -i s/a/b/ {} +", Protection::Home),
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(expected.reason()), "{line}");
+        }
+        for line in [
+            "find .git -type f -exec cat {} +",
+            "find .git -name config -exec cp {} /tmp/x \\;",
+            "find .git | xargs ls -l; ls .git | xargs echo",
+            "find . -name '*.so' -exec ln -s {} lib/ \\;",
+            "find . -name '*.rs' -exec sed -i s/a/b/ {} +",
+            "find src /tmp/x -name '*.rs' | xargs sed -i s/a/b/",
+            "fd -e rs . src -x touch",
+            "ls src/*.rs | xargs touch",
+        ] {
+            assert_eq!(risk_in_work(line), None, "{line}");
         }
     }
 

@@ -15,7 +15,9 @@ pub(super) fn passes_on_credentials(
     context: CommandContext<'_>,
 ) -> bool {
     let (name, arguments) = program(&segment.words);
-    let holds = |paths: Vec<&str>| paths.into_iter().any(|path| context.holds_credentials(path));
+    let holds = |paths: Vec<&str>| {
+        paths.into_iter().any(|path| context.holds_credentials(path) || context.names_credential(path))
+    };
     let is_searched = match name {
         "fd" | "fdfind" => holds(fd::list_searched(arguments)),
         "find" => holds(find::list_searched(arguments)),
@@ -128,12 +130,8 @@ mod tests {
             "cat $(printf %s .env)",
             "cat < \"$(find . -name .env)\"",
             "fd x -x cat .env",
-            "find / -exec chmod -R 777 {} +",
-            "find / | xargs chmod -R 777",
             "find ~ -name id_rsa -exec chmod 644 {} +",
             "find ~ -name id_rsa | xargs chmod 644",
-            "find ~ -maxdepth 1 -exec chown -R nobody {} \\;",
-            "ls ~/.ssh/* | xargs rm -f",
             "find ~ -name x | xargs rm",
             "find ~ -name id_rsa | xargs -I{} find {} -exec cat {} \\;",
             "find ~ -name .ssh -exec fd . {} -x cat \\;",

@@ -393,6 +393,7 @@ mod tests {
             "git grep -e .env* x",
             "grep .env* x",
             "cat .e[n$Y",
+            "find .env -exec cat {} +",
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(READS_CREDENTIALS), "{line}");
         }
