@@ -2,7 +2,7 @@
 //! language, or a variable: `tar --to-command`, `awk 'BEGIN { system("…") }'`, `GIT_EDITOR=…`.
 
 use super::arguments::{
-    INTERPRETERS, SHELLS, has_flag, is_assignment, is_command_flag, program, targets, values,
+    INTERPRETERS, SHELLS, has_flag, is_assignment, is_command_flag, program, values,
 };
 use super::git_data_loss;
 
@@ -111,7 +111,7 @@ pub(super) const SETTERS: &[&str] = &["declare", "export", "local", "readonly", 
 pub(super) fn find_command(name: &str, arguments: &[String]) -> Option<String> {
     let runs = match name {
         _ if AWKS.contains(&name) => arguments.iter().any(|word| runs_in_awk(word)),
-        "sed" | "gsed" => list_sed_scripts(arguments).any(runs_in_sed),
+        "sed" | "gsed" => read_sed_arguments(arguments).scripts.into_iter().any(runs_in_sed),
         "man" => values(arguments, 'P', "pager").any(|command| !is_usual(command)),
         "tar" | "gtar" | "bsdtar" => runs_in_tar(arguments),
         "rsync" => values(arguments, 'e', "rsh").any(|command| !is_usual(command)),
@@ -229,11 +229,62 @@ fn runs_in_awk(script: &str) -> bool {
     calls || pipes
 }
 
-/// Lists the scripts in the arguments of sed.
-fn list_sed_scripts(arguments: &[String]) -> impl Iterator<Item = &str> {
-    let named: Vec<&str> = values(arguments, 'e', "expression").collect();
-    let first = if named.is_empty() { targets(arguments).next().map(String::as_str) } else { None };
-    named.into_iter().chain(first)
+/// The arguments of sed.
+#[derive(Default)]
+pub(super) struct SedArguments<'a> {
+    scripts: Vec<&'a str>,
+    pub files: Vec<&'a String>,
+    /// True if it writes its output to the files.
+    pub edits_in_place: bool,
+}
+
+/// Reads the arguments of sed: the scripts are the values of `-e`, or else the first operand. In a group of letters, the
+/// first one with a value decides; the value of `-i` is the rest of the word, or in BSD the next one, which is empty or
+/// starts with a dot, like no script.
+pub(super) fn read_sed_arguments(arguments: &[String]) -> SedArguments<'_> {
+    let mut sed = SedArguments::default();
+    let (mut has_script, mut words) = (false, arguments.iter().peekable());
+    while let Some(word) = words.next() {
+        if word == "--" {
+            sed.files.extend(words.by_ref());
+        } else if let Some(option) = word.strip_prefix('-').filter(|option| !option.is_empty()) {
+            let (option, value) = split_sed_option(option);
+            let mut value = |is_value: fn(&str) -> bool| match value {
+                "" => words.next_if(|word| is_value(word)).map(String::as_str),
+                value => Some(value),
+            };
+            has_script |= ['e', 'f'].contains(&option);
+            match option {
+                'e' => sed.scripts.extend(value(|_| true)),
+                'f' => drop(value(|_| true)),
+                'i' => {
+                    sed.edits_in_place = true;
+                    value(|word| word.is_empty() || word.starts_with('.'));
+                }
+                'l' => drop(value(|word| word.parse::<u16>().is_ok())),
+                _ => {}
+            }
+        } else {
+            sed.files.push(word);
+        }
+    }
+    if !has_script && !sed.files.is_empty() {
+        sed.scripts.push(sed.files.remove(0));
+    }
+    sed
+}
+
+/// Returns the letter of the option of sed that may have a value, a blank if there is none, and the value joined with it.
+fn split_sed_option(option: &str) -> (char, &str) {
+    if let Some(long) = option.strip_prefix('-') {
+        let (name, value) = long.split_once('=').unwrap_or((long, ""));
+        let names = [('e', "expression"), ('f', "file"), ('i', "in-place"), ('l', "line-length")];
+        let letter = names.iter().find(|(_, long)| long.starts_with(name)).map_or(' ', |(letter, _)| *letter);
+        return (letter, value);
+    }
+    let at = option.find(['e', 'f', 'i', 'l']);
+    let letter = at.and_then(|at| option[at..].chars().next()).unwrap_or(' ');
+    (letter, at.map_or("", |at| &option[at + 1..]))
 }
 
 /// Returns true if a sed script has the command `e`, or a substitution with the flag `e`.
@@ -244,7 +295,7 @@ fn runs_in_sed(script: &str) -> bool {
 /// Lists the files that the scripts of sed write: `w FILE`, `s/a/b/w FILE`.
 pub(super) fn list_sed_outputs(arguments: &[String]) -> Vec<String> {
     let mut outputs = Vec::new();
-    for script in list_sed_scripts(arguments) {
+    for script in read_sed_arguments(arguments).scripts {
         scan_sed(script, |rest| {
             let line = rest.split('\n').next().unwrap_or_default();
             outputs.push(line.trim().to_owned());

@@ -6,7 +6,7 @@ use tiller_core::protected_path::Protection;
 
 use super::arguments::{base_name, has_flag, targets, values};
 use super::command_context::CommandContext;
-use super::embedded::{EDITORS, is_awk, list_editor_commands, list_sed_outputs};
+use super::embedded::{EDITORS, is_awk, list_editor_commands, list_sed_outputs, read_sed_arguments};
 use super::git_data_loss;
 
 /// Actions of find whose next word is a file to write (GNU findutils 4.10).
@@ -126,13 +126,20 @@ fn list_written_texts(name: &str, arguments: &[String]) -> Vec<String> {
         "uniq" => after_first("fsw"),
         "xxd" => after_first("Rcglnos"),
         "sed" | "gsed" => {
-            let edited = operands().filter(|_| edits_in_place(name, arguments));
+            let sed = read_sed_arguments(arguments);
+            let edited = sed.files.into_iter().filter(|_| sed.edits_in_place).cloned();
             edited.chain(list_sed_outputs(arguments)).collect()
         }
-        "perl" | "ruby" if edits_in_place(name, arguments) => operands().collect(),
+        "perl" | "ruby" if edits_in_place(name, arguments) => {
+            find_operands(arguments, &format!("i{}", joined_values(name)), "Ee")
+                .into_iter()
+                .cloned()
+                .collect()
+        }
         _ if is_awk(name) => {
             let is_inplace = values(arguments, 'i', "include").any(|library| library == "inplace");
-            operands().filter(|_| is_inplace).chain(list_awk_outputs(arguments)).collect()
+            let edited = list_awk_files(arguments).into_iter().filter(|_| is_inplace).cloned();
+            edited.chain(list_awk_outputs(arguments)).collect()
         }
         "csplit" => values(arguments, 'f', "prefix").chain([""]).map(str::to_owned).collect(),
         // The first operand is read; without a second one, the files are created in the current directory.
@@ -190,19 +197,29 @@ fn copied_name(path: &str) -> &str {
     name.rsplit(':').next().unwrap_or(name)
 }
 
+/// Returns the options of perl or ruby whose value is the rest of the word, apart from `-i`.
+fn joined_values(name: &str) -> &'static str {
+    if name == "perl" { "CDEFIMVemx" } else { "CEFIKTWerx" }
+}
+
+/// Returns true if perl or ruby writes its output to the files.
 fn edits_in_place(name: &str, arguments: &[String]) -> bool {
-    // The options whose value is the rest of the word.
-    let with_values = match name {
-        "perl" => "CDEFIMVemx",
-        "ruby" => "CEFIKTWerx",
-        _ => "ef",
-    };
+    let with_values = joined_values(name);
     let has_letter =
         |flags: &str| flags.split(|c| with_values.contains(c)).next().is_some_and(|it| it.contains('i'));
-    arguments.iter().any(|word| match word.strip_prefix("--") {
-        Some(long) => long.starts_with("in-place"),
-        None => word.strip_prefix('-').is_some_and(has_letter),
-    })
+    arguments.iter().any(|word| word.strip_prefix('-').is_some_and(has_letter))
+}
+
+/// Lists the files that awk reads: the operands after the script, unless an option names the script.
+fn list_awk_files(arguments: &[String]) -> Vec<&String> {
+    let is_long =
+        |name: &str| !name.is_empty() && ["exec", "file", "source"].iter().any(|long| long.starts_with(name));
+    let names_script = arguments.iter().any(|word| match word.strip_prefix("--") {
+        Some(long) => is_long(long.split('=').next().unwrap_or(long)),
+        None => word.starts_with('-') && word[1..].starts_with(['E', 'e', 'f']),
+    });
+    let operands = operands_without_values(arguments, "EFefilv");
+    operands.into_iter().skip(usize::from(!names_script)).collect()
 }
 
 /// Returns the operands of a program that has short options with a value in the next word.
@@ -210,11 +227,24 @@ fn operands_without_values<'a>(
     arguments: impl IntoIterator<Item = &'a String>,
     with_values: &str,
 ) -> Vec<&'a String> {
+    find_operands(arguments, with_values, with_values)
+}
+
+/// Returns the operands of a program. In a group of letters, the first one `with_value` decides: the value is the rest
+/// of the word, or the next word if the letter is `spaced`.
+fn find_operands<'a>(
+    arguments: impl IntoIterator<Item = &'a String>,
+    with_value: &str,
+    spaced: &str,
+) -> Vec<&'a String> {
     let mut words = arguments.into_iter();
     let mut operands = Vec::new();
     while let Some(word) = words.next() {
         match word.strip_prefix('-').filter(|flags| !flags.is_empty()) {
-            Some(flags) if flags.find(|c| with_values.contains(c)) == Some(flags.len() - 1) => {
+            Some(flags)
+                if flags.find(|c| with_value.contains(c)) == Some(flags.len() - 1)
+                    && flags.ends_with(|c| spaced.contains(c)) =>
+            {
                 words.next();
             }
             Some(_) => {}
@@ -431,6 +461,47 @@ mod tests {
             "nano .git/config",
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Git.reason()), "{line}");
+        }
+    }
+
+    #[test]
+    fn writes_by_filter_count_its_files_but_not_its_script() {
+        for line in [
+            "sed -ni p .git/config",
+            "sed -e p -i -- .git/config",
+            "sed --in-place=.bak --expr p .git/config",
+            "sed -i -f x .git/config",
+            "sed -i '' p .git/config",
+            "sed -i .bak p .git/config",
+            "sed -ie p .git/config",
+            "sed -l -i p .git/config",
+            "sed -l 'w .git/x' a",
+            "awk -i inplace -F , 1 .git/config",
+            "awk -i inplace -f x .git/config",
+            "awk --include=inplace --source 1 .git/config",
+            "perl -i.e -pe 1 .git/config",
+            "perl -C -pi -e 1 .git/config",
+            "perl -Mre -pi .git/config",
+            "ruby -i -pe 1 .git/config",
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Git.reason()), "{line}");
+        }
+        for line in [
+            "sed -i '/foo/d' src/main.rs",
+            "sed -i -e '/^#/d' -e '/x/d' f",
+            "sed -i.bak '/x/d' f",
+            "sed -i '' '/x/d' f",
+            "sed -Ei '/foo/s/a/b/' f",
+            "sed -i '/a/,/b/d' f",
+            "sed -i '/foo/a bar' f",
+            "sed -i '$a last' f",
+            "sed --in-place --expression '/x/d' f",
+            "awk -i inplace '/foo/{next}1' f",
+            "awk -i inplace -v a=1 '/foo/' f",
+            "perl -pi -e '/foo/ && s/a/b/' f",
+            "ruby -i.bak -pe '/foo/' f",
+        ] {
+            assert_eq!(risk_in_work(line), None, "{line}");
         }
     }
 
