@@ -256,6 +256,35 @@ impl ProtectedPaths {
         is_project_file(&path).then_some(Protection::Project)
     }
 
+    /// Does the same as [`find`](Self::find) for a path with wildcards: it needs approval if the shell may insert the name
+    /// of a protected path.
+    #[must_use]
+    pub fn find_match(&self, pattern: &Path) -> Option<Protection> {
+        if let Some(protection) = self.find(pattern) {
+            return Some(protection);
+        }
+        let may_be = |names: &[String], file: &str| {
+            names.iter().any(|name| name_may_match(name.as_bytes(), file.as_bytes()))
+        };
+        if may_be(&folded_names(pattern), ".git") {
+            return Some(Protection::Git);
+        }
+        let path = folded_names(&normalize(pattern));
+        let inside = |dir: &PathBuf| {
+            strip_matching_dir(&path, folded_names(&normalize(dir)).iter().map(String::as_str))
+        };
+        if self.tiller_dirs.iter().any(|dir| inside(dir).is_some()) {
+            return Some(Protection::Own);
+        }
+        let mut in_homes = self.homes.iter().filter_map(inside);
+        let is_in_home =
+            in_homes.any(|rest| home_names().any(|name| strip_matching_dir(rest, names(name)).is_some()));
+        if is_in_home || self.startup.iter().any(|dir| inside(dir).is_some()) {
+            return Some(Protection::Home);
+        }
+        [".mcp.json", ".tiller"].iter().any(|file| may_be(&path, file)).then_some(Protection::Project)
+    }
+
     fn is_startup(&self, path: &Path) -> bool {
         self.homes.iter().any(|home| is_protected_in(home, path)) || is_in_any(&self.startup, path)
     }
@@ -509,6 +538,38 @@ mod tests {
     fn find(path: &str) -> Option<Protection> {
         let homes = vec!["/home/me".into(), "/mnt/me/".into()];
         ProtectedPaths { homes, ..ProtectedPaths::default() }.find(Path::new(path))
+    }
+
+    #[test]
+    fn find_match_pattern_for_protected_path_is_some() {
+        let protected = ProtectedPaths {
+            homes: vec!["/home/me".into()],
+            tiller_dirs: vec!["/data/tiller".into()],
+            ..ProtectedPaths::default()
+        };
+        let find = |path| protected.find_match(Path::new(path));
+        for (path, expected) in [
+            ("/w/.git/x", Some(Protection::Git)),
+            ("/w/.g*", Some(Protection::Git)),
+            ("/w/.gi?/hooks/x", Some(Protection::Git)),
+            ("/w/.gi[t]/../x", Some(Protection::Git)),
+            ("/w/.til*/settings.json", Some(Protection::Project)),
+            ("/w/sub/.mcp.*", Some(Protection::Project)),
+            ("/home/me/.bash*", Some(Protection::Home)),
+            ("/home/me/.conf*/x", Some(Protection::Home)),
+            ("/home/*/.ssh/x", Some(Protection::Home)),
+            ("/home/me/b*", Some(Protection::Home)),
+            ("/data/til*/x", Some(Protection::Own)),
+            ("/w/*", None),
+            ("/w/?git/x", None),
+            ("/w/g*", None),
+            ("/w/.github/*", None),
+            ("/w/.gitig*", None),
+            ("/home/me/*.txt", None),
+            ("/home/me/work/*", None),
+        ] {
+            assert_eq!(find(path), expected, "{path}");
+        }
     }
 
     #[test]

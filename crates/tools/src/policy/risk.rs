@@ -181,12 +181,14 @@ fn list_segment_risks(segment: &Segment, context: CommandContext<'_>, depth: usi
         segment.outputs.iter().filter(|path| disks::is_device(path)).map(|path| disks::write_to_device(path));
     let mut named = segment.words.iter().chain(&segment.outputs).chain(&segment.inputs);
     let private = named.any(|word| context.names_private(word)).then(|| Risk::protected(Protection::Own));
-    let protection = segment.outputs.iter().find_map(|path| context.protection(path)).map(Risk::protected);
+    let protection = segment.outputs.iter().find_map(|path| context.protection_of_pattern(path));
+    let protection = protection.map(Risk::protected);
     let outside = segment.outputs.iter().find_map(|path| context.judge_output(path)).map(writes_outside);
     let credentials = outside::reads_credentials(segment, context)
         .then(|| Risk::new(RiskKind::ReadsCredentials, outside::READS_CREDENTIALS));
     let unknown = unknown::find_unknown_input(segment).map(Risk::dangerous);
-    let mut of_words = list_word_risks(&segment.words, context, depth);
+    let of_segment = CommandContext { quoted: &segment.quoted, ..context };
+    let mut of_words = list_word_risks(&segment.words, of_segment, depth);
     let input_code = code::list_input_code(segment).iter();
     of_words.extend(input_code.flat_map(|code| list_code_risks(code, context, depth)));
     of_words.extend(unknown.filter(|_| context.is_certain));

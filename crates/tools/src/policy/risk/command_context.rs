@@ -71,6 +71,8 @@ pub(in crate::policy) struct CommandContext<'a> {
     pub(super) is_certain: bool,
     /// True for words in quotes, whose wildcards the shell doesn't expand.
     pub(super) is_quoted: bool,
+    /// The command's words with wildcards in quotes.
+    pub(super) quoted: &'a [String],
     /// The variables that the line sets.
     pub(super) variables: &'a [Variable],
     /// The settings rules for the line's commands.
@@ -89,6 +91,7 @@ impl<'a> CommandContext<'a> {
             is_contained: false,
             is_certain: true,
             is_quoted: false,
+            quoted: &[],
             variables: &[],
             rules: CommandRules::default(),
         }
@@ -136,12 +139,21 @@ impl<'a> CommandContext<'a> {
 
     /// Returns the reason a write to a path needs approval, in any directory where the command may run.
     pub(in crate::policy) fn protection(self, path: &str) -> Option<Protection> {
+        self.find_protection(path, |path| self.protected.find(path))
+    }
+
+    /// Does the same as [`protection`](Self::protection) for a word outside of quotes, whose wildcards the shell expands.
+    pub(super) fn protection_of_pattern(self, path: &str) -> Option<Protection> {
+        self.find_protection(path, |path| self.protected.find_match(path))
+    }
+
+    fn find_protection(self, path: &str, find: impl Fn(&Path) -> Option<Protection>) -> Option<Protection> {
         let direct_paths = Self { visited: &[], ..self }.resolve(path);
-        direct_paths.iter().find_map(|path| self.protected.find(path)).or_else(|| {
+        direct_paths.iter().find_map(|path| find(path)).or_else(|| {
             // A `cd` into such a directory and out again doesn't write there.
             let is_local = |it: &Protection| [Protection::Git, Protection::Project].contains(it);
             let all_paths = self.resolve(path);
-            all_paths.iter().filter_map(|path| self.protected.find(path)).find(|it| !is_local(it))
+            all_paths.iter().filter_map(|path| find(path)).find(|it| !is_local(it))
         })
     }
 

@@ -1,9 +1,7 @@
 //! Recognizes commands that other programs run because they are in an option, a script in the program's own
 //! language, or a variable: `tar --to-command`, `awk 'BEGIN { system("…") }'`, `GIT_EDITOR=…`.
 
-use super::arguments::{
-    INTERPRETERS, SHELLS, has_flag, is_assignment, is_command_flag, program, values,
-};
+use super::arguments::{INTERPRETERS, SHELLS, has_flag, is_assignment, is_command_flag, program, values};
 use super::git_data_loss;
 
 const AWKS: &[&str] = &["awk", "gawk", "mawk", "nawk", "original-awk"];

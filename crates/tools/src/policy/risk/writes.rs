@@ -21,18 +21,29 @@ pub(super) fn protection(
     arguments: &[String],
     context: CommandContext<'_>,
 ) -> Option<Protection> {
+    let arguments = &without_quoted_wildcards(arguments, context.quoted);
     let named = values(arguments, 'o', "output").filter(|_| !OTHER_OUTPUT_OPTIONS.contains(&name));
     let named = named.filter(|path| path.contains('/') || path.starts_with('.')).map(str::to_owned);
     let mut paths = list_written(name, arguments).into_iter().chain(named);
-    paths.find_map(|path| context.protection(&path).filter(|_| path != "-"))
+    paths.find_map(|path| context.protection_of_pattern(&path).filter(|_| path != "-"))
+}
+
+/// Replaces the wildcards in quoted words, which are plain text for the shell, with a character that is none.
+fn without_quoted_wildcards(arguments: &[String], quoted: &[String]) -> Vec<String> {
+    let plain = |word: &String| match quoted.contains(word) {
+        true => word.replace(['*', '?', '['], "\u{fffd}"),
+        false => word.clone(),
+    };
+    arguments.iter().map(plain).collect()
 }
 
 const LINKS_OUT: &str = "creates a link that leads out of the working directory";
 
 /// Returns the reason the target of a link needs approval: a command may write or read through the link.
 pub(super) fn judge_links(name: &str, arguments: &[String], context: CommandContext<'_>) -> Option<String> {
+    let plain = list_link_sources(name, &without_quoted_wildcards(arguments, context.quoted));
+    let protection = plain.iter().find_map(|path| context.protection_of_pattern(path));
     let sources = list_link_sources(name, arguments);
-    let protection = sources.iter().find_map(|path| context.protection(path));
     protection.map(|it| it.reason().to_owned()).or_else(|| {
         let leads_out = sources.iter().any(|path| context.leads_out(path));
         leads_out.then(|| LINKS_OUT.to_owned())
@@ -461,6 +472,47 @@ mod tests {
             "nano .git/config",
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Git.reason()), "{line}");
+        }
+    }
+
+    #[test]
+    fn writes_to_pattern_for_protected_path_ask() {
+        for (line, expected) in [
+            ("cp pre-commit .gi?/hooks/", Protection::Git),
+            ("echo x >> .gi?/config", Protection::Git),
+            ("rm -rf .g*", Protection::Git),
+            ("rm -rf sub/.gi?", Protection::Git),
+            ("rm -f .*", Protection::Git),
+            ("mv .gi* /tmp", Protection::Git),
+            ("tee .gi*/config", Protection::Git),
+            ("sed -i s/a/b/ .gi*/config", Protection::Git),
+            ("chmod +x .gi*/hooks/x", Protection::Git),
+            ("chmod +x .g[i]t/hooks/x", Protection::Git),
+            ("ln -s .gi* h", Protection::Git),
+            ("find .gi* -delete", Protection::Git),
+            ("cd .git && rm h*", Protection::Git),
+            ("eval rm -r '.g*'", Protection::Git),
+            ("sh -c 'rm -r .g*'", Protection::Git),
+            ("for d in '.g*'; do touch $d/config; done", Protection::Git),
+            ("F='.g*'; tee $F/config '.g*'", Protection::Git),
+            ("touch .g* '.g*'", Protection::Git),
+            ("rm .til*/hooks/x", Protection::Project),
+            ("touch ~/.bash*", Protection::Home),
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(expected.reason()), "{line}");
+        }
+        for line in [
+            "rm -f *",
+            "rm -f ./*; rm -rf target/* build-[0-9]*",
+            "rm -f *.o *.log .*.swp",
+            "mv *.[ch] src; chmod +x .github/*.sh bin/*",
+            "sed -i 's/.*/x/' f; perl -pi -e 's/.*//' f; awk -i inplace '/.*/' f",
+            "rsync -a --exclude '.gi*' src/ out",
+            "touch '.g*'",
+            "cat .g* > all; ls -d .*",
+            "python3 -c 'import re; re.sub(\"x/.*\", \"\", \"y\")'",
+        ] {
+            assert_eq!(risk_in_work(line), None, "{line}");
         }
     }
 
