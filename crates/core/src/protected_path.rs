@@ -438,42 +438,59 @@ fn may_contain<'n>(dir: &[String], mut path: impl Iterator<Item = &'n str>) -> b
     dir.iter().all(|part| path.next().is_some_and(|name| name_may_match(part.as_bytes(), name.as_bytes())))
 }
 
-/// Checks whether a shell may replace a pattern with a name of a file. Case is ignored. A wildcard matches no
-/// dot at the beginning of a name; after a `[` that is closed, any name may match.
+/// Checks whether a shell may replace a pattern with a name of a file. Case is ignored. A wildcard matches no dot at the
+/// beginning of a name. A set `[…]` matches any one character, and may end at any later `]`, because quotes are unknown
+/// here; a variable or a substitution in it may contain its end and anything else.
 #[must_use]
 pub fn name_may_match(pattern: &[u8], name: &[u8]) -> bool {
+    const WILDCARDS: &[u8] = b"*?[";
+    if !pattern.iter().any(|c| WILDCARDS.contains(c)) {
+        return pattern.eq_ignore_ascii_case(name);
+    }
     if name.starts_with(b".") && !pattern.starts_with(b".") {
         return false;
     }
-    let (mut in_pattern, mut in_name) = (0, 0);
-    // The index of the last `*`, and the end of its current match.
-    let mut star = None;
-    while in_name < name.len() {
-        match (pattern.get(in_pattern), star) {
-            (Some(b'['), _) if is_closed(&pattern[in_pattern..]) => return true,
-            (Some(b'*'), _) => {
-                star = Some((in_pattern, in_name));
-                in_pattern += 1;
+    // For each number of bytes of the pattern, the numbers of bytes of the name that they may match.
+    let mut reachable = vec![vec![false; name.len() + 1]; pattern.len() + 1];
+    reachable[0][0] = true;
+    for (at, c) in pattern.iter().enumerate() {
+        let rest = &pattern[at + 1..];
+        for matched in 0..=name.len() {
+            if !reachable[at][matched] {
+                continue;
             }
-            (Some(c), _) if *c == b'?' || c.eq_ignore_ascii_case(&name[in_name]) => {
-                in_pattern += 1;
-                in_name += 1;
+            let ends = character_ends(name, matched);
+            match c {
+                b'*' => {
+                    reachable[at + 1][matched..].fill(true);
+                    break;
+                }
+                b'?' => ends.for_each(|end| reachable[at + 1][end] = true),
+                b'[' if rest.iter().any(|c| b"$`".contains(c)) => return true,
+                b'[' => {
+                    // `[]` isn't a set.
+                    let closing = (2..=rest.len()).filter(|length| rest[length - 1] == b']');
+                    let lengths: Vec<usize> = closing.collect();
+                    ends.for_each(|end| {
+                        lengths.iter().for_each(|length| reachable[at + 1 + length][end] = true)
+                    });
+                }
+                _ => {}
             }
-            (_, Some((at, end))) => {
-                star = Some((at, end + 1));
-                in_pattern = at + 1;
-                in_name = end + 1;
+            if name.get(matched).is_some_and(|own| own.eq_ignore_ascii_case(c)) {
+                reachable[at + 1][matched + 1] = true;
             }
-            (_, None) => return false,
         }
     }
-    pattern[in_pattern..].iter().all(|c| b"*[".contains(c))
+    let is_rest_empty = |at: usize| pattern[at..].iter().all(|c| b"*[".contains(c));
+    (0..=pattern.len()).any(|at| reachable[at][name.len()] && is_rest_empty(at))
 }
 
-/// Returns true if the `[` at the beginning of a pattern starts a set of characters, which isn't empty: `[]` is text. A
-/// variable or a substitution may contain the end of the set.
-fn is_closed(pattern: &[u8]) -> bool {
-    pattern.iter().skip(2).any(|c| b"]$`".contains(c))
+/// Returns the ends of the byte and of the UTF-8 character at an index of a name.
+fn character_ends(name: &[u8], start: usize) -> impl Iterator<Item = usize> {
+    let rest = name.get(start + 1..).filter(|_| start < name.len());
+    let character = rest.map(|rest| start + 1 + rest.iter().take_while(|byte| *byte & 0xc0 == 0x80).count());
+    rest.map(|_| start + 1).into_iter().chain(character)
 }
 
 fn begins_with(path: &Path, dir: &str) -> bool {
@@ -538,6 +555,34 @@ mod tests {
     fn find(path: &str) -> Option<Protection> {
         let homes = vec!["/home/me".into(), "/mnt/me/".into()];
         ProtectedPaths { homes, ..ProtectedPaths::default() }.find(Path::new(path))
+    }
+
+    #[test]
+    fn name_may_match_set_is_one_character() {
+        for (pattern, name, matches) in [
+            (".[x]", ".env", false),
+            (".[dev]", ".env", false),
+            (".[e]nv", ".env", true),
+            (".[ex][nx]?", ".env", true),
+            (".[a]e]nv", ".env", true),
+            (".[[:alpha:]]nv", ".env", true),
+            (".[]e]nv", ".env", true),
+            (".[!e]*", ".env", true),
+            (".[]nv", ".env", false),
+            (".[e", ".env", false),
+            (".[$X", ".env", true),
+            (".e[n$X", ".env", true),
+            (".x[n$X", ".env", false),
+            ("x[y", "x[y", true),
+            ("[é]x", "éx", true),
+            ("?x", "éx", true),
+            ("*v", ".env", false),
+            (".*n*v*", ".env", true),
+            (".ENV", ".env", true),
+            (".env*", ".env", true),
+        ] {
+            assert_eq!(name_may_match(pattern.as_bytes(), name.as_bytes()), matches, "{pattern} {name}");
+        }
     }
 
     #[test]

@@ -27,8 +27,10 @@ pub(super) const NAMING: &[&str] = &["[", "cd", "du", "ls", "pushd", "stat", "te
 const RECURSIVE: &[&str] = &["7z", "ag", "rg", "rsync", "tar", "zip"];
 
 /// Programs whose quoted arguments are patterns or code. Others may take a quoted wildcard as the name of a file.
-const QUOTED_PATTERNS: &[&str] =
-    &["awk", "gawk", "gh", "git", "jq", "node", "perl", "python", "python3", "ruby", "sed", "tr", "yq"];
+const QUOTED_PATTERNS: &[&str] = &[
+    "ag", "awk", "cargo", "gawk", "gh", "git", "go", "jq", "mypy", "node", "perl", "pytest", "python",
+    "python3", "rsync", "ruby", "sed", "tar", "tr", "yq", "zip",
+];
 
 /// Returns true for a command that names credential files, or recursively reads a directory that contains
 /// some.
@@ -311,6 +313,10 @@ mod tests {
             "git grep KEY -- '*.env'",
             "cat '/home/me/.ssh/*'",
             "set -- '.e*'; cat $1",
+            "sh -c 'cat $1' _ '.e*'",
+            "for f in '.e*'; do tar cf x $f; done",
+            "cat .[a\\]e]nv",
+            "pip install '.[env]' -r .[e]nv",
             "f() { cat $1; }; f '.e*'",
             "rg . -g '.e*'",
             "python3 -c 'glob.glob(\".env*\")'",
@@ -362,6 +368,12 @@ mod tests {
             "python3 -c 'import re; re.sub(\".*\",\"\",\"x\")'",
             "node -e \"console.log('x'.replace(/.*/,''))\"",
             "node <<E\n'x'.match('.*')\nE",
+            "pip install -e '.[dev]'; pip install .[x]; uv pip install -e \".[dev]\"",
+            "pipx install '.[cli]'",
+            "cat .[x]",
+            "cargo test '.*'; go test -run '.*' ./...; pytest -k '.*'; mypy --exclude '.*' .",
+            "ag '.*' src",
+            "tar --exclude='.*' -cf x .; rsync --exclude='.*' src/ out/; zip -r x . -x '.*'",
         ] {
             assert_eq!(risk_in_work(line), None, "{line}");
         }
