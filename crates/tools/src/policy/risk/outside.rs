@@ -20,8 +20,12 @@ pub(super) const WRITES_OUTSIDE: &str = "writes outside the working directory";
 /// Prefix of the reason for a write to a path that may be outside.
 pub(super) const MAY_WRITE_OUTSIDE: &str = "may write outside the working directory";
 
-/// Programs that at most show the names of their operands, or only change the directory.
-pub(super) const NAMING: &[&str] = &["[", "cd", "du", "ls", "pushd", "stat", "test"];
+/// Programs that at most show the names of their operands, or only change the directory, and words of the shell that
+/// compare names.
+pub(super) const NAMING: &[&str] = &["[", "[[", "case", "cd", "du", "ls", "pushd", "stat", "test"];
+
+/// Programs whose option `--exclude` is followed by a pattern for files that they leave out.
+const EXCLUDING: &[&str] = &["bsdtar", "egrep", "fgrep", "grep", "gtar", "rsync", "tar"];
 
 /// Programs that read a directory recursively regardless of their options.
 const RECURSIVE: &[&str] = &["7z", "ag", "rg", "rsync", "tar", "zip"];
@@ -54,8 +58,12 @@ pub(super) fn reads_credentials(segment: &Segment, context: CommandContext<'_>) 
     };
     let extracts = name == "tar" && writes::extracts(arguments);
     let only_named = list_named(name, arguments, &segment.quoted);
-    let is_named = |word: &String| match word.strip_prefix("--env-file=") {
-        Some(path) => is_environment_file(Path::new(path)),
+    let joined = |word: &String| {
+        let excluded = word.strip_prefix("--exclude=").filter(|_| EXCLUDING.contains(&name));
+        excluded.or_else(|| word.strip_prefix("--env-file=")).map(str::to_owned)
+    };
+    let is_named = |word: &String| match joined(word) {
+        Some(path) => is_environment_file(Path::new(&path)),
         None => {
             is_environment_file(Path::new(word)) && only_named.iter().any(|named| std::ptr::eq(*named, word))
         }
@@ -105,7 +113,9 @@ fn list_named<'a>(name: &str, arguments: &'a [String], quoted: &[String]) -> Vec
     let search_patterns =
         |arguments| list_search_patterns(name, arguments).into_iter().filter(is_one_word).collect();
     let by_git = || git_data_loss::split_command(arguments).is_some_and(|it| UNREAD_BY_GIT.contains(&it.0));
-    let loaded = arguments.windows(2).filter(|pair| pair[0] == "--env-file").map(|pair| &pair[1]);
+    let is_option =
+        |option: &String| option == "--env-file" || (option == "--exclude" && EXCLUDING.contains(&name));
+    let loaded = arguments.windows(2).filter(|pair| is_option(&pair[0])).map(|pair| &pair[1]);
     let own: Vec<&String> = match name {
         "fd" | "fdfind" => targets(fd::before_runner(arguments)).collect(),
         "find" => targets(find::before_runner(arguments)).collect(),
@@ -121,6 +131,13 @@ fn list_named<'a>(name: &str, arguments: &'a [String], quoted: &[String]) -> Vec
             operands().take(1).filter(is_one_word).collect()
         }
         "cp" | "install" | "ln" | "mv" | "rsync" | "scp" => operands().last().into_iter().collect(),
+        // The patterns up to the next option are left out of the archive.
+        "zip" => arguments
+            .iter()
+            .skip_while(|word| *word != "-x")
+            .skip(1)
+            .take_while(|word| !word.starts_with('-'))
+            .collect(),
         _ => Vec::new(),
     };
     own.into_iter().chain(loaded).collect()
@@ -314,6 +331,14 @@ mod tests {
             "cat '/home/me/.ssh/*'",
             "set -- '.e*'; cat $1",
             "sh -c 'cat $1' _ '.e*'",
+            "[[ -n $(cat .env) ]]",
+            "case $(cat .env) in a) ls;; esac",
+            "case x in *.env) cat .env;; esac",
+            "tar --exclude x -cf y .env",
+            "tar --exclude-from=.env -cf x .",
+            "cat --exclude .env",
+            "zip x .env -x y",
+            "zip x -x y -i .env",
             "for f in '.e*'; do tar cf x $f; done",
             "cat .[a\\]e]nv",
             "pip install '.[env]' -r .[e]nv",
@@ -370,6 +395,10 @@ mod tests {
             "node <<E\n'x'.match('.*')\nE",
             "pip install -e '.[dev]'; pip install .[x]; uv pip install -e \".[dev]\"",
             "pipx install '.[cli]'",
+            "[[ -f .env ]] && ls; [[ -f ~/.npmrc ]]; [[ \"$f\" == *.env ]]",
+            "case \"$f\" in *.env) ls;; esac",
+            "tar --exclude=.env -cf x .; rsync --exclude .env a b; grep -r --exclude='.env*' x src",
+            "zip -r x . -x '.env' '*.o' -q",
             "cat .[x]",
             "cargo test '.*'; go test -run '.*' ./...; pytest -k '.*'; mypy --exclude '.*' .",
             "ag '.*' src",
