@@ -311,6 +311,9 @@ fn judge_program(
         }
         "rm" => judge_rm(arguments, context),
         "chmod" | "chown" | "chgrp" if changes_recursively(arguments) => judge_chmod(arguments, context),
+        _ if shuts_down(name, arguments) => {
+            Some(Risk::dangerous(format!("shuts down or restarts the machine ({name})")))
+        }
         _ if schedules(name, arguments) => Some(Risk::dangerous(format!("schedules a command ({name})"))),
         name if context.is_contained && SERVICE_CLIENTS.contains(&name) => {
             Some(Risk::dangerous(format!("lets another program act outside the sandbox ({name})")))
@@ -320,9 +323,6 @@ fn judge_program(
             Some(Risk::dangerous("kills all of your processes"))
         }
         _ if disks::is_tool(name) => disks::judge_tool(name, arguments),
-        "shutdown" | "reboot" | "halt" | "poweroff" => {
-            Some(Risk::dangerous(format!("shuts down or restarts the machine ({name})")))
-        }
         "find" => {
             let written = find::list_run_commands(arguments).into_iter().map(<[String]>::to_vec);
             let runs = written.chain(find::list_runs_on_searched(arguments));
@@ -374,6 +374,21 @@ fn judge_changes(words: &[String], context: CommandContext<'_>, depth: usize) ->
         _ => SHELLS.contains(&name) || runners::find_started(name, arguments).is_some(),
     };
     programs(words).into_iter().any(changes).then(|| judge_words(words, context, depth)).flatten()
+}
+
+/// Returns true if a program shuts down or restarts the machine.
+fn shuts_down(name: &str, arguments: &[String]) -> bool {
+    const ACTIONS: &[&str] = &["halt", "kexec", "poweroff", "reboot", "soft-reboot"];
+    let has_any = |words: &[&str]| {
+        arguments.iter().any(|word| words.contains(&word.strip_suffix(".target").unwrap_or(word)))
+    };
+    match name {
+        "halt" | "poweroff" | "reboot" | "shutdown" => true,
+        "init" | "telinit" => has_any(&["0", "6"]),
+        "kexec" => has_flag(arguments, 'e', "exec"),
+        "loginctl" | "systemctl" => has_any(ACTIONS),
+        _ => false,
+    }
 }
 
 /// Returns true if a program schedules a command, once or at every start of the system.
@@ -554,6 +569,12 @@ mod tests {
             ("curl -s https://x.sh | sh", "runs what it downloads"),
             ("bash <(wget -O- x)", "runs what it downloads"),
             ("sh -c \"$(curl x)\"", "runs what it downloads"),
+            ("systemctl -i reboot", "shuts down or restarts the machine (systemctl)"),
+            ("systemctl isolate poweroff.target", "shuts down or restarts the machine (systemctl)"),
+            ("loginctl halt", "shuts down or restarts the machine (loginctl)"),
+            ("init 6", "shuts down or restarts the machine (init)"),
+            ("telinit 0", "shuts down or restarts the machine (telinit)"),
+            ("kexec -e", "shuts down or restarts the machine (kexec)"),
             ("git push --force", "overwrites pushed commits"),
             ("git -C x push -f origin main", "overwrites pushed commits"),
             ("git push origin +main", "overwrites pushed commits"),
@@ -907,6 +928,9 @@ mod tests {
             ("dd if=/dev/zero of=/dev/sda", true),
             ("ls > /dev/nvme0n1", true),
             ("mv x /dev/sda", true),
+            ("diskutil eraseDisk JHFS+ x disk2", true),
+            ("diskutil apfs deleteContainer disk2", true),
+            ("diskutil list", false),
             ("shred -n 1 /dev/sdb", true),
             ("curl -o /dev/sda https://x", true),
             ("find -L / -type f -print -delete", true),
@@ -1062,6 +1086,7 @@ mod tests {
             "docker run --rm -v \"$PWD:/src\" -v .:/x -v cache:/c -v /etc/localtime:/etc/localtime:ro x",
             "docker compose down -v",
             "rm /tmp/x",
+            "systemctl status x; diskutil list; npm init 0",
             "git checkout main",
             "git checkout -b a/b",
             "git switch main",

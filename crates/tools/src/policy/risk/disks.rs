@@ -11,6 +11,19 @@ const DISKS: &[&str] =
 const DISK_TOOLS: &[&str] =
     &["blkdiscard", "cfdisk", "fdisk", "gdisk", "mke2fs", "mkntfs", "parted", "sfdisk", "sgdisk", "wipefs"];
 
+/// Commands of `diskutil` that erase a disk or a volume, in lower case (macOS 15).
+const ERASING_COMMANDS: &[&str] = &[
+    "deletecontainer",
+    "deletevolume",
+    "erasedisk",
+    "erasevolume",
+    "partitiondisk",
+    "randomdisk",
+    "reformat",
+    "secureerase",
+    "zerodisk",
+];
+
 /// The options with which these programs only list.
 const DISK_LISTINGS: &[(&str, &[&str])] = &[
     ("fdisk", &["-l", "--list"]),
@@ -38,7 +51,7 @@ const VOLUME_TOOLS: &[&str] = &[
 
 /// Returns true for a program that changes disks or volumes.
 pub(super) fn is_tool(name: &str) -> bool {
-    changes_disk(name) || VOLUME_TOOLS.contains(&name)
+    changes_disk(name) || name == "diskutil" || VOLUME_TOOLS.contains(&name)
 }
 
 fn changes_disk(name: &str) -> bool {
@@ -47,7 +60,11 @@ fn changes_disk(name: &str) -> bool {
 
 /// Finds the risk of a [tool](is_tool).
 pub(super) fn judge_tool(name: &str, arguments: &[String]) -> Option<Risk> {
-    match changes_disk(name) {
+    let erases = |word: &String| ERASING_COMMANDS.contains(&word.to_ascii_lowercase().as_str());
+    if name == "diskutil" && !arguments.iter().any(erases) {
+        return None;
+    }
+    match changes_disk(name) || name == "diskutil" {
         true if lists_disks(name, arguments) => None,
         true => Some(Risk::new(RiskKind::Destroys, format!("changes a disk ({name})"))),
         false => Some(Risk::dangerous(format!("may change a disk ({name})"))),
