@@ -31,6 +31,20 @@ pub(super) fn judge_git(arguments: &[String]) -> Option<String> {
             let discards = rest.iter().any(|word| word == "--discard-changes");
             (discards || forces(rest, ['c', 'C'])).then_some(UNCOMMITTED)
         }
+        "checkout-index" => has_flag(rest, 'f', "force").then_some(UNCOMMITTED),
+        "read-tree" => {
+            let resets = rest.iter().any(|word| word == "--reset");
+            (resets && has_flag(rest, 'u', "u")).then_some(UNCOMMITTED)
+        }
+        "rm" => {
+            let deletes = has_flag(rest, 'f', "force") && has_flag(rest, 'r', "r");
+            let is_kept = rest.iter().any(|word| ["--cached", "--dry-run", "-n"].contains(&word.as_str()));
+            (deletes && !is_kept).then_some(UNCOMMITTED)
+        }
+        "worktree" => {
+            let removes = rest.first().is_some_and(|word| word == "remove");
+            (removes && has_flag(rest, 'f', "force")).then_some(UNCOMMITTED)
+        }
         _ => judge_unknown(rest),
     };
     loss.map(str::to_owned)
@@ -59,7 +73,10 @@ fn judge_plain(command: &str, rest: &[String]) -> Option<&'static str> {
             let is_forced = |word: &String| word.starts_with("--force-") || word.starts_with('+');
             (forces || rest.iter().any(is_forced)).then_some(PUSHED)
         }
-        "reset" => rest.iter().any(|word| word == "--hard").then_some(UNCOMMITTED),
+        "reset" => {
+            let discards = |word: &String| ["--hard", "--merge"].contains(&word.as_str());
+            rest.iter().any(discards).then_some(UNCOMMITTED)
+        }
         _ => None,
     }
 }
@@ -214,6 +231,11 @@ mod tests {
             ("git filter-branch --index-filter 'sudo rm x' HEAD", "runs as another user (sudo)"),
             ("git filter-repo --path x", REWRITES),
             ("git stash clear", STASHED),
+            ("git reset --merge", UNCOMMITTED),
+            ("git read-tree --reset -u HEAD", UNCOMMITTED),
+            ("git checkout-index -fa", UNCOMMITTED),
+            ("git rm -rf .", UNCOMMITTED),
+            ("git worktree remove --force x", UNCOMMITTED),
             ("git stash drop stash@{1}", STASHED),
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
@@ -253,6 +275,8 @@ mod tests {
             "git stash push -m drop",
             "git stash save clear",
             "git stash list --grep drop",
+            "git rm -rf --cached .; git rm -r x; git rm -f y",
+            "git worktree remove x; git read-tree HEAD; git checkout-index -a",
             "git commit -m reset -m clean",
         ] {
             assert_eq!(risk_in_work(line), None, "{line}");
