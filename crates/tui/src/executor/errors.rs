@@ -15,7 +15,8 @@ pub(super) fn internal_error(newest: &NewestReport) -> TaskResult {
 }
 
 /// Reports an error with its causes and a hint; `text` is user input that would otherwise be lost. Errors in
-/// the input itself are reported as invalid input.
+/// the input itself are reported as invalid input. A lost connection leaves nothing in the transcript: the footer shows
+/// it as long as it lasts.
 pub(crate) fn failure(error: &AgentError, text: Option<UserText>) -> TaskResult {
     let mut message = error.to_string();
     let mut source = std::error::Error::source(error);
@@ -29,9 +30,14 @@ pub(crate) fn failure(error: &AgentError, text: Option<UserText>) -> TaskResult 
     let message = without_code(&message);
     let hint = error.hint();
     match (error, text) {
-        (AgentError::Model(_) | AgentError::UnknownSkill { .. } | AgentError::Running, Some(typed)) => {
-            TaskResult::invalid_input(typed, (message, hint))
-        }
+        (
+            AgentError::Model(_)
+            | AgentError::UnknownSkill { .. }
+            | AgentError::Running
+            | AgentError::Disconnected,
+            Some(typed),
+        ) => TaskResult::invalid_input(typed, (message, hint)),
+        (AgentError::Disconnected, None) => TaskResult::Note(message),
         (_, text) => TaskResult::Failed { message, hint, text },
     }
 }

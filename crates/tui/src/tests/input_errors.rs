@@ -40,6 +40,18 @@ fn input_while_busy_is_returned() {
 }
 
 #[test]
+fn input_while_disconnected_is_returned_with_one_message() {
+    let mut harness = Harness::new(80, 24);
+    harness.report_result(failure(&AgentError::Disconnected, Some("too early".to_owned().into())));
+    harness.report_result(failure(&AgentError::Disconnected, None));
+    let screen = harness.screen();
+    assert_eq!(screen.matches("not connected").count(), 1, "{screen}");
+    assert!(screen.contains("❯ too early"), "{screen}");
+    harness.wait(5_000);
+    assert!(!harness.screen().contains("not connected"), "{}", harness.screen());
+}
+
+#[test]
 fn input_error_returns_the_text() {
     let mut harness = Harness::new(80, 24);
     let message = || "no usable model matches `gtp`".to_owned();
