@@ -330,11 +330,13 @@ impl ProviderRegistry {
                 )
             }
             _ if nearest.is_empty() && name.contains('/') => {
-                let names = self.names().filter(|name| is_suggested(name));
+                let names = self.names().filter(|name| *name != demo::NAME);
                 format!("usable providers: {}", self.join_usable(names.map(str::to_owned)))
             }
             _ if nearest.is_empty() => {
-                let models = self.models.iter().filter(|facts| is_suggested(&facts.provider));
+                let models = self.models.iter().filter(|facts| facts.provider != demo::NAME);
+                // A script's name is a path, which a server's clients must not see.
+                let models = models.filter(|facts| facts.provider != scripted::NAME);
                 format!("usable: {}", self.join_usable(models.map(|facts| facts.full_name())))
             }
             _ => format!("did you mean {}?", nearest.join(" or ")),
@@ -411,12 +413,6 @@ impl ProviderRegistry {
         }
         self.find_in(provider, id).ok()
     }
-}
-
-/// Returns true for providers whose models may replace another one. A script's name is a path, which a server's clients
-/// must not see.
-fn is_suggested(provider: &str) -> bool {
-    provider != demo::NAME && provider != scripted::NAME
 }
 
 /// Returns the error for a server on the user's machine that didn't respond; `None` for other providers.
