@@ -25,6 +25,7 @@ mod runners;
 mod unknown;
 mod variables;
 mod writes;
+mod xargs;
 
 pub(super) use arguments::{SHELLS, base_name, is_assignment};
 use arguments::{has_flag, is_recursive, list_entered_dirs, list_lines, programs, targets, wrapped_lines};
@@ -72,7 +73,7 @@ fn judge_variant(line: &str, segments: &[Segment], context: CommandContext<'_>, 
         risks.push(Risk::dangerous("runs what it downloads"));
     }
     let (of_commands, last) = judge_segments(segments, context, depth);
-    risks.extend(find::judge_xargs(segments, CommandContext { current: &last, ..context }));
+    risks.extend(xargs::judge_xargs(segments, CommandContext { current: &last, ..context }));
     risks.extend(of_commands.into_iter().flatten());
     risks
 }
@@ -94,9 +95,9 @@ fn judge_segments(
         let context = CommandContext { current: &command_dir, ..context };
         let passes_on = found_credentials::passes_on_credentials(segment, segments, context)
             .then(|| Risk::new(RiskKind::ReadsCredentials, outside::READS_CREDENTIALS));
-        let of_input = find::add_unknown_operand(segment, &segments[..at])
+        let of_input = xargs::add_unknown_operand(segment, &segments[..at])
             .and_then(|words| judge_changes(&words, context, depth));
-        let of_printed = find::add_printed_operands(segment, &segments[..at])
+        let of_printed = xargs::add_printed_operands(segment, &segments[..at])
             .and_then(|words| judge_words(&words, context, depth));
         let own = list_segment_risks(segment, context, depth);
         let own = own.into_iter().chain(judge_self_call(segment, segments));
@@ -849,7 +850,6 @@ mod tests {
             ("parallel git ::: push", "git :::"),
             ("git bisect run $X a", "$X"),
             ("source $X", "source $X"),
-            (". \"$X/y\"", ". $X/y"),
             ("source -p a $X", "source $X"),
             ("builtin . $X", ". $X"),
             ("/usr/bin/time -o f $X", "$X"),

@@ -1,9 +1,11 @@
 //! Finds commands whose program isn't known before they run.
 
 use super::super::shell::{self, Segment};
-use super::arguments::{base_name, is_assignment, list_program_words, program};
-use super::variables::{Variable, is_word_known, strip_fixed};
-use super::{download, find, git_data_loss, runners};
+use super::arguments::{
+    SHELLS, base_name, is_assignment, line_of_shell, list_program_words, program, targets,
+};
+use super::variables::{Variable, is_reference, is_word_known, strip_fixed};
+use super::{download, git_data_loss, runners, xargs};
 
 /// Returns the reason it is unknown what a command runs: a word that names a program comes from a variable or a
 /// substitution or is a pattern, or a shell or an interpreter runs the output of another command.
@@ -32,14 +34,16 @@ pub(super) fn find_unknown(words: &[String], variables: &[Variable]) -> Option<S
             Some(format!("executes the output of another command ({name})"))
         }
         "." | "source" => list_sourced(arguments)
-            .find(|word| is_unknown(word, variables))
+            .find(|word| is_script_unknown(word, variables))
             .map(|word| undetermined(&format!("{name} {word}"))),
-        _ if find::takes_line_from_input(words) => {
+        _ if xargs::takes_line_from_input(words) => {
             Some("executes the output of another command (xargs)".into())
         }
         "" | "::::" if base_name(first) == "parallel" => {
             Some("executes the output of another command (parallel)".into())
         }
+        _ if download::takes_script(name) => find_unknown_script(name, arguments, variables)
+            .map(|word| undetermined(&format!("{name} {word}"))),
         _ => None,
     }
 }
@@ -60,6 +64,31 @@ fn find_unknown_run(word: &str, variables: &[Variable]) -> Option<String> {
 fn list_sourced(arguments: &[String]) -> impl Iterator<Item = &String> {
     let has_option = arguments.first().is_some_and(|word| word.starts_with('-'));
     arguments.iter().take(if has_option { arguments.len() } else { 1 })
+}
+
+/// Returns the code or the script of a shell or an interpreter if it isn't known: code that is only a variable, or a
+/// script whose name has one. With `-s` a shell's operands are arguments.
+fn find_unknown_script<'a>(name: &str, arguments: &'a [String], variables: &[Variable]) -> Option<&'a str> {
+    let is_code_option =
+        |word: &String| download::is_code_flag(name, word) || (SHELLS.contains(&name) && word == "-s");
+    match arguments.iter().position(is_code_option) {
+        Some(at) => {
+            let code = arguments.get(at + 1).map(String::as_str);
+            code.filter(|code| is_reference(code) && !is_word_known(code, variables) && arguments[at] != "-s")
+        }
+        None if line_of_shell(arguments).is_some() && SHELLS.contains(&name) => None,
+        None => {
+            let script = targets(arguments).next().map(String::as_str);
+            script.filter(|word| word.contains('$') && is_script_unknown(word, variables))
+        }
+    }
+}
+
+/// Returns true if a variable or a substitution may decide which file a word names. Its directory may be unknown:
+/// `"$NVM_DIR/nvm.sh"`.
+fn is_script_unknown(word: &str, variables: &[Variable]) -> bool {
+    let is_fixed = !base_name(word).contains(['$', '`', '*', '?', '[']) && word.contains('/');
+    !is_fixed && is_unknown(word, variables)
 }
 
 /// Returns the reason it is unknown what a command with a pipe as its input runs.
@@ -101,4 +130,25 @@ fn is_unknown(word: &str, variables: &[Variable]) -> bool {
 /// Checks whether a word is a pattern, for which the shell inserts the names of files. `[` and `[[` are commands.
 fn is_pattern(word: &str) -> bool {
     word.contains(['*', '?']) || (word.contains('[') && !word.ends_with('['))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::risk_in_work;
+
+    #[test]
+    fn script_or_code_from_variable_asks() {
+        for (line, word) in [
+            ("source $X/$Y", "source $X/$Y"),
+            ("bash \"$X\"", "bash $X"),
+            ("sh -x $X/$Y a", "sh $X/$Y"),
+            ("python3 \"$X\"", "python3 $X"),
+            ("python3 -u -c \"$X\"", "python3 $X"),
+            ("node -e \"$X\"", "node $X"),
+            ("uv run python \"$X\"", "python $X"),
+        ] {
+            let expected = format!("runs a command that can't be determined: {word}");
+            assert_eq!(risk_in_work(line), Some(expected), "{line}");
+        }
+    }
 }

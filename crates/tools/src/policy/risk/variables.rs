@@ -229,6 +229,11 @@ fn read_reference(text: &str) -> Option<(&str, usize)> {
     is_plain.then_some((name, "${".len() + name.len() + end + 1))
 }
 
+/// Returns true for a word that is nothing but a variable.
+pub(super) fn is_reference(word: &str) -> bool {
+    read_reference(word).is_some_and(|(_, length)| length == word.len())
+}
+
 /// Returns true if the line's variables determine the whole value of a word.
 pub(super) fn is_word_known(word: &str, variables: &[Variable]) -> bool {
     let splits_otherwise = variables.iter().any(|variable| variable.name == "IFS");
