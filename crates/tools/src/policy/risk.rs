@@ -345,7 +345,7 @@ fn judge_program(
             let runs = ends(arguments).filter(|words| !is_value(words));
             find_worst(runs.filter_map(|words| judge_run(words, context.elsewhere(), depth)))
         }
-        _ if SHELLS.contains(&name) => {
+        _ if name == ":::" || SHELLS.contains(&name) => {
             let lines = list_lines(name, arguments);
             find_worst(lines.iter().filter_map(|line| judge_nested(line, context, depth)))
         }
@@ -387,7 +387,12 @@ fn shuts_down(name: &str, arguments: &[String]) -> bool {
         "halt" | "poweroff" | "reboot" | "shutdown" => true,
         "init" | "telinit" => has_any(&["0", "6"]),
         "kexec" => has_flag(arguments, 'e', "exec"),
-        "loginctl" | "systemctl" => has_any(ACTIONS),
+        "loginctl" | "systemctl" => {
+            let mut operands = targets(arguments);
+            let action = operands.next().map_or("", String::as_str);
+            let starts_target = ["isolate", "start"].contains(&action) && has_any(ACTIONS);
+            ACTIONS.contains(&action) || starts_target
+        }
         _ => false,
     }
 }

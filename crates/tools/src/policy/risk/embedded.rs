@@ -237,11 +237,11 @@ pub(super) struct SedArguments<'a> {
 }
 
 /// Reads the arguments of sed: the scripts are the values of `-e`, or else the first operand. In a group of letters, the
-/// first one with a value decides; the value of `-i` is the rest of the word, or in BSD the next one, which is empty or
-/// starts with a dot, like no script.
+/// first one with a value decides; the value of `-i` is the rest of the word, or in BSD the next one. It starts with a
+/// dot, like no script, and may be a file as well.
 pub(super) fn read_sed_arguments(arguments: &[String]) -> SedArguments<'_> {
     let mut sed = SedArguments::default();
-    let (mut has_script, mut words) = (false, arguments.iter().peekable());
+    let (mut has_script, mut suffix, mut words) = (false, None, arguments.iter().peekable());
     while let Some(word) = words.next() {
         if word == "--" {
             sed.files.extend(words.by_ref());
@@ -257,7 +257,9 @@ pub(super) fn read_sed_arguments(arguments: &[String]) -> SedArguments<'_> {
                 'f' => drop(value(|_| true)),
                 'i' => {
                     sed.edits_in_place = true;
-                    value(|word| word.is_empty() || word.starts_with('.'));
+                    if value(str::is_empty).is_none() {
+                        suffix = suffix.or(words.next_if(|word| word.starts_with('.')));
+                    }
                 }
                 'l' => drop(value(|word| word.parse::<u16>().is_ok())),
                 _ => {}
@@ -269,6 +271,7 @@ pub(super) fn read_sed_arguments(arguments: &[String]) -> SedArguments<'_> {
     if !has_script && !sed.files.is_empty() {
         sed.scripts.push(sed.files.remove(0));
     }
+    sed.files.extend(suffix);
     sed
 }
 

@@ -1,7 +1,7 @@
 //! Recognizes git commands that lose changes which aren't committed, stashed or pushed. Only the words are
 //! known: whether `x` in `git checkout x` is a branch or a file depends on the repository.
 
-use super::arguments::{has_flag, values};
+use super::arguments::{has_flag, targets, values};
 
 const UNCOMMITTED: &str = "discards uncommitted changes";
 const PUSHED: &str = "overwrites pushed commits";
@@ -31,7 +31,10 @@ pub(super) fn judge_git(arguments: &[String]) -> Option<String> {
             let discards = rest.iter().any(|word| word == "--discard-changes");
             (discards || forces(rest, ['c', 'C'])).then_some(UNCOMMITTED)
         }
-        "checkout-index" => has_flag(rest, 'f', "force").then_some(UNCOMMITTED),
+        "checkout-index" => {
+            let writes_elsewhere = rest.iter().any(|word| word.starts_with("--prefix="));
+            (has_flag(rest, 'f', "force") && !writes_elsewhere).then_some(UNCOMMITTED)
+        }
         "read-tree" => {
             let resets = rest.iter().any(|word| word == "--reset");
             (resets && has_flag(rest, 'u', "u")).then_some(UNCOMMITTED)
@@ -39,7 +42,8 @@ pub(super) fn judge_git(arguments: &[String]) -> Option<String> {
         "rm" => {
             let deletes = has_flag(rest, 'f', "force") && has_flag(rest, 'r', "r");
             let is_kept = rest.iter().any(|word| ["--cached", "--dry-run", "-n"].contains(&word.as_str()));
-            (deletes && !is_kept).then_some(UNCOMMITTED)
+            let is_all = targets(rest).any(|path| [".", "./", "*", ":/"].contains(&path.as_str()));
+            (deletes && is_all && !is_kept).then_some(UNCOMMITTED)
         }
         "worktree" => {
             let removes = rest.first().is_some_and(|word| word == "remove");
@@ -275,7 +279,8 @@ mod tests {
             "git stash push -m drop",
             "git stash save clear",
             "git stash list --grep drop",
-            "git rm -rf --cached .; git rm -r x; git rm -f y",
+            "git rm -rf --cached .; git rm -r x; git rm -f y; git rm -rf docs/old",
+            "git checkout-index -a -f --prefix=out/",
             "git worktree remove x; git read-tree HEAD; git checkout-index -a",
             "git commit -m reset -m clean",
         ] {

@@ -136,7 +136,7 @@ fn list_named<'a>(name: &str, arguments: &'a [String], quoted: &[String]) -> Vec
             .iter()
             .skip_while(|word| *word != "-x")
             .skip(1)
-            .take_while(|word| !word.starts_with('-'))
+            .take_while(|word| !word.starts_with('-') && *word != "@")
             .collect(),
         _ => Vec::new(),
     };

@@ -93,10 +93,10 @@ pub(super) fn find_started<'a>(name: &str, arguments: &'a [String]) -> Option<St
         let is_line = word.contains(char::is_whitespace);
         let may_be_own = match operands {
             Operands::Command { own: count } => own.len() < count,
-            Operands::UntilCommand => true,
+            Operands::UntilDashes | Operands::UntilCommand => true,
             Operands::Commands => false,
         };
-        if operands == Operands::UntilCommand && ["--", "--command", "-c"].contains(&word.as_str()) {
+        if runner.operands.end_at(word) && may_be_own {
             operands = Operands::Command { own: 0 };
         } else if word.starts_with('-') && word.len() > 1 {
             let option = runner.value_of(word);
@@ -106,6 +106,7 @@ pub(super) fn find_started<'a>(name: &str, arguments: &'a [String]) -> Option<St
             candidates.extend(Some(strip_pipe(value)).filter(|command| is_code || *command != value));
         } else if may_be_own {
             own.push(word.as_str());
+            candidates.extend(Some(word.as_str()).filter(|_| operands == Operands::UntilCommand));
         } else if is_line || !is_assignment(word) {
             candidates.push(word);
             if operands != Operands::Commands && !is_line {
@@ -227,6 +228,18 @@ mod tests {
             "nix shell a b -c $X",
             "nix develop . a --command $X",
             "nix develop -c flock f $X",
+            "nix shell $X -c ls",
+            "nix develop --override-input nixpkgs $X -c make",
+            "mise exec --command=\"$X\"",
+            "bwrap --bind / / $X -- ls",
+            "dotenv -c production -- $X",
+            "hyperfine -s \"$X\" ls",
+            "setarch -R $X a",
+            "runcon -t x $X a",
+            "ip netns e a $X",
+            "gdb --ex=\"$X\" ./a",
+            "npx --registry $X create-x",
+            "uv run --python-platform linux $X",
             "dotenv -- flock f $X",
             "dotenv -e .env -- $X",
             "abduco -c name $X",
@@ -274,7 +287,6 @@ mod tests {
             "npx -y jest $X *.test.js",
             "uv run --no-progress pytest $X",
             "npx --ignore-scripts jest $X",
-            "npx --registry=\"$REG\" create-x",
             "pdm run -v pytest $X",
             "strace --follow-forks ./x $Y",
             "strace --output=$X ls",
@@ -285,7 +297,6 @@ mod tests {
             "valgrind --tool=massif --massif-out-file=$O ./x",
             "uv run --cache-dir=$C pytest",
             "hyperfine 'x' --export-json \"$OUT\"",
-            "bwrap --ro-bind / / --bind \"$PWD\" \"$PWD\" -- make",
             "ip netns add \"$NS\"",
             "ip netns exec $NS ping x",
             "uv tool install $X 'x[y]'",

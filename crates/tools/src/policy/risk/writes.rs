@@ -222,14 +222,20 @@ fn edits_in_place(name: &str, arguments: &[String]) -> bool {
 }
 
 /// Lists the files that awk reads: the operands after the script, unless an option names the script.
+const AWK_VALUES: &str = "EFefilv";
+
 fn list_awk_files(arguments: &[String]) -> Vec<&String> {
     let is_long =
         |name: &str| !name.is_empty() && ["exec", "file", "source"].iter().any(|long| long.starts_with(name));
     let names_script = arguments.iter().any(|word| match word.strip_prefix("--") {
         Some(long) => is_long(long.split('=').next().unwrap_or(long)),
-        None => word.starts_with('-') && word[1..].starts_with(['E', 'e', 'f']),
+        None => {
+            let first =
+                word.strip_prefix('-').and_then(|flags| flags.chars().find(|c| AWK_VALUES.contains(*c)));
+            first.is_some_and(|letter| "Eef".contains(letter))
+        }
     });
-    let operands = operands_without_values(arguments, "EFefilv");
+    let operands = operands_without_values(arguments, AWK_VALUES);
     operands.into_iter().skip(usize::from(!names_script)).collect()
 }
 
@@ -253,7 +259,8 @@ fn find_operands<'a>(
     while let Some(word) = words.next() {
         match word.strip_prefix('-').filter(|flags| !flags.is_empty()) {
             Some(flags)
-                if flags.find(|c| with_value.contains(c)) == Some(flags.len() - 1)
+                if !flags.starts_with('-')
+                    && flags.find(|c| with_value.contains(c)) == Some(flags.len() - 1)
                     && flags.ends_with(|c| spaced.contains(c)) =>
             {
                 words.next();
@@ -531,6 +538,10 @@ mod tests {
             "awk -i inplace -F , 1 .git/config",
             "awk -i inplace -f x .git/config",
             "awk --include=inplace --source 1 .git/config",
+            "gawk -i inplace --csv 1 .git/config",
+            "awk -i inplace -Sf x.awk .git/config",
+            "sed s/a/b/ -i .git/config",
+            "sed -n -e p -i .git/hooks/pre-commit",
             "perl -i.e -pe 1 .git/config",
             "perl -C -pi -e 1 .git/config",
             "perl -Mre -pi .git/config",

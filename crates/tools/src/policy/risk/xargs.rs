@@ -1,10 +1,14 @@
 //! The commands that xargs runs with the output of the command before it.
 
 use super::super::shell::{self, SUBSTITUTION, Segment};
-use super::arguments::{SHELLS, base_name, is_command_flag, is_recursive, line_of_shell, program, targets};
+use super::arguments::{
+    SHELLS, base_name, has_flag, is_command_flag, is_recursive, line_of_shell, program, targets,
+};
 use super::command_context::CommandContext;
 use super::kind::{Risk, RiskKind};
 use super::{fd, find};
+
+const WILDCARDS: [char; 3] = ['*', '?', '['];
 
 /// Options of xargs whose value is the next word (`xargs --help`, GNU findutils 4.10).
 const WITH_VALUES: &[&str] = &["-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s"];
@@ -69,7 +73,12 @@ fn list_files(words: &[String]) -> Vec<String> {
     match name {
         "fd" | "fdfind" => find::list_found(&fd::list_searched(arguments)),
         "find" => find::list_found(&find::list_searched(arguments)),
-        "ls" => find::list_found(&targets(arguments).map(String::as_str).collect::<Vec<_>>()),
+        // Otherwise, only names are printed.
+        "ls" => {
+            let prints_path = |word: &&str| word.contains(WILDCARDS) || has_flag(arguments, 'd', "directory");
+            let paths = targets(arguments).map(String::as_str).filter(prints_path);
+            find::list_found(&paths.collect::<Vec<_>>())
+        }
         _ => Vec::new(),
     }
 }
@@ -119,4 +128,20 @@ fn find_xargs_command(words: &[String]) -> &[String] {
         rest = if has_value { &after[1..] } else { after };
     }
     rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::risk_in_work;
+
+    #[test]
+    fn xargs_after_printed_names_is_free() {
+        for line in [
+            "ls ../../../srv | xargs mkdir -p; ls .git/hooks | xargs -I{} touch hooks/{}",
+            "fd -t f . .git/hooks -x cp {} hooks/{/}; sed -i .bak '/foo/d' x",
+            "systemctl status halt.target",
+        ] {
+            assert_eq!(risk_in_work(line), None, "{line}");
+        }
+    }
 }

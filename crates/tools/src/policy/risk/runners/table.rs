@@ -17,10 +17,23 @@ pub(super) struct Runner {
 pub(super) enum Operands {
     /// A number of its own operands, then the command.
     Command { own: usize },
-    /// Any number of its own operands up to `--`, `-c` or `--command`, then the command.
+    /// Any number of its own operands up to `--`, then the command.
+    UntilDashes,
+    /// Any number of its own operands, which decide which code runs, up to `--`, `-c` or `--command`, then the command.
     UntilCommand,
     /// Each of them may be a command.
     Commands,
+}
+
+impl Operands {
+    /// Returns true for the word before the command.
+    pub(super) fn end_at(self, word: &str) -> bool {
+        match self {
+            Self::UntilDashes => word == "--",
+            Self::UntilCommand => ["--", "--command", "-c"].contains(&word),
+            Self::Command { .. } | Self::Commands => false,
+        }
+    }
 }
 
 impl Runner {
@@ -35,6 +48,10 @@ impl Runner {
 
     const fn until_command(self) -> Self {
         Self { operands: Operands::UntilCommand, ..self }
+    }
+
+    const fn until_dashes(self) -> Self {
+        Self { operands: Operands::UntilDashes, ..self }
     }
 
     const fn commands(self) -> Self {
@@ -63,7 +80,8 @@ impl Runner {
         // `-fo FILE`, `-foFILE`
         option.char_indices().skip(1).find_map(|(at, letter)| {
             let short = format!("-{letter}");
-            let joined = Some(&option[at + letter.len_utf8()..]).filter(|value| !value.is_empty());
+            let joined = option[at + letter.len_utf8()..].trim_start_matches('=');
+            let joined = Some(joined).filter(|value| !value.is_empty());
             has_value(&short).then(|| OptionValue { is_code: is_code(&short), joined })
         })
     }
@@ -78,14 +96,16 @@ pub(super) struct OptionValue<'a> {
 }
 
 const MISE_VALUES: &str = "-C -E -j --cd --env --jobs";
-const NPM_VALUES: &str = "-w --cache --loglevel --prefix --registry --workspace";
-const NPM_CODE: &str = "-c -p --call --node-options --package --script-shell";
+const NIX_CODE: &str = "-E -I -f --expr --file --include --inputs-from --override-input";
+const NPM_VALUES: &str = "-w --cache --loglevel --prefix --workspace";
+const NPM_CODE: &str =
+    "-c -p --call --globalconfig --node-options --package --registry --script-shell --userconfig";
 const SINGULARITY_VALUES: &str = "-B -H -S -W -o --app --bind --cwd --env --env-file --home --hostname \
     --mount --network --overlay --pwd --scratch --security --workdir";
-const UV_VALUES: &str = "-C -P -p --cache-dir --color --config-file --config-setting --directory --env-file \
-    --exclude-newer --extra --group --index-strategy --keyring-provider --link-mode --no-binary-package \
-    --no-build-package --no-extra --no-group --only-group --package --prerelease --project --python \
-    --refresh-package --reinstall-package --resolution --upgrade-package";
+const UV_VALUES: &str = "-C -P -b -c -p --allow-insecure-host --build-constraints --cache-dir --constraints --color --config-file --config-setting --directory --env-file \
+    --exclude-newer --extra --fork-strategy --group --index-strategy --keyring-provider --link-mode --no-binary-package \
+    --no-build-package --no-extra --no-group --only-group --overrides --package --prerelease --project --python --python-platform \
+    --refresh-package --reinstall-package --resolution --torch-backend --upgrade-package";
 const UV_CODE: &str = "-f -i -w --default-index --extra-index-url --find-links --from --index --index-url \
     --with --with-editable --with-requirements";
 
@@ -98,7 +118,7 @@ pub(super) const RUNNERS: &[Runner] = &[
     Runner::new("bundle exec").code("--gemfile"),
     Runner::new("bunx").code("-p --package"),
     Runner::new("busybox"),
-    Runner::new("bwrap").until_command(),
+    Runner::new("bwrap").commands(),
     Runner::new("cgexec").values("-g"),
     Runner::new("choom").values("-n -p --adjust --pid"),
     Runner::new("chpst").values("-/ -C -U -b -c -d -e -f -l -m -n -o -p -t -u"),
@@ -118,7 +138,7 @@ pub(super) const RUNNERS: &[Runner] = &[
     Runner::new("docker exec"),
     Runner::new("docker run"),
     Runner::new("doppler run").values("-c -p -t --config --project --token").code("--command"),
-    Runner::new("dotenv").until_command().values("-e -f -v --file"),
+    Runner::new("dotenv").until_dashes().values("-c -e -f -v --file"),
     Runner::new("dtach").values("-A -N -c -e -n -r"),
     Runner::new("dumb-init").values("-r --rewrite"),
     Runner::new("eatmydata"),
@@ -131,29 +151,35 @@ pub(super) const RUNNERS: &[Runner] = &[
     Runner::new("fnm exec").values("--fnm-dir --log-level --node-dist-mirror --using"),
     Runner::new("gdb")
         .values("-p -tty --cd --core --pid")
-        .code("-ex -iex -ix -x --command --eval-command --init-command"),
+        .code("-ex -iex -ix -x --command --eval-command --ex --iex --init-command --init-eval-command --ix"),
     Runner::new("gosu").own(1),
     Runner::new("hatch run").values("-e -p --cache-dir --config --data-dir --env --project"),
     Runner::new("heaptrack").values("-o -p --output --pid"),
     Runner::new("hyperfine")
         .commands()
         .values(
-            "-M -m -n -r -s -u -w --command-name --export-asciidoc --export-csv --export-json \
+            "-M -m -n -r -u -w --command-name --export-asciidoc --export-csv --export-json \
             --export-markdown --export-orgmode --input --max-runs --min-runs --output --runs --sort --style \
             --time-unit --warmup",
         )
-        .code("-C -S -c -p --cleanup --conclude --prepare --reference --setup --shell"),
+        .code("-C -S -c -p -s --cleanup --conclude --prepare --reference --setup --shell"),
+    Runner::new("ip netns e").own(1),
+    Runner::new("ip netns ex").own(1),
+    Runner::new("ip netns exe").own(1),
     Runner::new("ip netns exec").own(1),
     Runner::new("kubectl exec"),
     Runner::new("lldb")
         .values("-a -c -n -p --arch --attach-name --attach-pid --core")
-        .code("-K -O -S -f -k -o -s --file --one-line --source"),
+        .code(
+            "-K -O -S -f -k -o -s --file --one-line --one-line-before-file --one-line-on-crash --source \
+             --source-before-file --source-on-crash",
+        ),
     Runner::new("ltrace").values("-A -D -F -a -e -l -n -o -p -s -u -w -x"),
-    Runner::new("mise exec").until_command().values(MISE_VALUES),
-    Runner::new("mise x").until_command().values(MISE_VALUES),
-    Runner::new("nix develop").until_command().code("-E -I -f --expr --file --include"),
-    Runner::new("nix run").code("-E -I -f --expr --file --include"),
-    Runner::new("nix shell").until_command().code("-E -I -f --expr --file --include"),
+    Runner::new("mise exec").until_command().values(MISE_VALUES).code("-c --command"),
+    Runner::new("mise x").until_command().values(MISE_VALUES).code("-c --command"),
+    Runner::new("nix develop").until_command().code(NIX_CODE),
+    Runner::new("nix run").code(NIX_CODE),
+    Runner::new("nix shell").until_command().code(NIX_CODE),
     Runner::new("nix-shell")
         .commands()
         .values("-A --attr")
@@ -169,9 +195,9 @@ pub(super) const RUNNERS: &[Runner] = &[
         .values("-C -N -i -m -p --cpunodebind --interleave --membind --physcpubind --preferred"),
     Runner::new("op run").values("--account --env-file"),
     Runner::new("pdm run").values("-p --project"),
-    Runner::new("perf record").values("-C -F -c -e -m -o -p -t -u --call-graph --event --output --pid"),
+    Runner::new("perf record").values("-C -D -F -c -e -m -o -p -t -u --call-graph --delay --event --freq --output --pid"),
     Runner::new("perf stat")
-        .values("-C -D -G -I -e -o -p -r -t -x --event --output --repeat")
+        .values("-C -D -G -I -e -o -p -r -t -x --delay --event --output --repeat")
         .code("--post --pre"),
     Runner::new("pipenv run"),
     Runner::new("pipx run").values("--python").code("-i --index-url --pip-args --spec --with"),
@@ -189,17 +215,17 @@ pub(super) const RUNNERS: &[Runner] = &[
     Runner::new("proxychains4").values("-f"),
     Runner::new("pyenv exec"),
     Runner::new("rbenv exec"),
-    Runner::new("rlwrap").values("-C -D -H -S -b -f -g -l -m -q -s -t -w").code("-z --filter"),
+    Runner::new("rlwrap").values("-C -D -H -S -b -f -g -l -q -s -t -w").code("-z --filter"),
     Runner::new("rr record").values("-o --env --output-trace-dir"),
-    Runner::new("runcon").own(1).values("-l -r -t -u --range --role --type --user"),
+    Runner::new("runcon").commands().values("-l -r -t -u --range --role --type --user"),
     Runner::new("rye run"),
     Runner::new("screen").values("-S -T -e -h -p -r -t -x").code("-X -c -s"),
     Runner::new("script")
-        .own(1)
+        .commands()
         .values("-B -E -I -O -T -o --echo --log-in --log-io --log-out")
         .code("-c --command"),
     Runner::new("sem").values("-j --id --jobs --semaphore-name --timeout"),
-    Runner::new("setarch").own(1),
+    Runner::new("setarch").commands(),
     Runner::new("setpriv")
         .values("--ambient-caps --bounding-set --groups --inh-caps --pdeathsig --regid --reuid --securebits"),
     Runner::new("sg").own(1).code("-c"),
@@ -211,13 +237,13 @@ pub(super) const RUNNERS: &[Runner] = &[
             --signal --user",
         )
         .code("-a -x --exec --startas"),
-    Runner::new("strace").values("-E -I -O -P -S -U -X -a -b -e -o -p -s -u --attach --env --output --trace"),
+    Runner::new("strace").values("-E -I -O -P -S -U -X -a -b -e -o -p -s -u --attach --env --output --string-limit --trace"),
     Runner::new("su-exec").own(1),
     Runner::new("systemd-inhibit").values("--mode --what --who --why"),
     Runner::new("systemd-nspawn").values("-D -M -i -u --bind --bind-ro --directory --image --machine --user"),
     Runner::new("systemd-run")
         .values(
-            "-E -H -M -u --description --gid --host --machine --nice --service-type --setenv --slice \
+            "-E -H -M -u --description --gid --host --machine --nice --on-active --on-boot --on-calendar --on-startup --on-unit-active --on-unit-inactive --service-type --setenv --slice \
             --uid --unit --working-directory",
         )
         .code("-p --property"),
@@ -228,7 +254,7 @@ pub(super) const RUNNERS: &[Runner] = &[
     Runner::new("toybox"),
     Runner::new("trickle").values("-N -P -d -l -n -t -u -w"),
     Runner::new("unshare")
-        .values("-G -R -S -w --map-group --map-user --propagation --root --setgid --setuid --wd"),
+        .values("-G -R -S -w --map-group --map-groups --map-user --map-users --propagation --root --setgid --setuid --wd"),
     Runner::new("uv run").values(UV_VALUES).code(UV_CODE),
     Runner::new("uv tool run").values(UV_VALUES).code(UV_CODE),
     Runner::new("uvx").values(UV_VALUES).code(UV_CODE),
@@ -236,7 +262,7 @@ pub(super) const RUNNERS: &[Runner] = &[
     Runner::new("volta run").values("--node --npm --pnpm --yarn"),
     Runner::new("watchexec")
         .values(
-            "-E -W -d -e -f -i -o -s -w --debounce --env --exts --filter --fs-events --ignore \
+            "-E -W -d -e -f -i -o -s -w --debounce --env --exts --filter --filter-file --fs-events --ignore \
             --map-signal --on-busy-update --project-origin --signal --stop-signal --watch --workdir",
         )
         .code("-j --filter-prog --shell"),
