@@ -1,5 +1,7 @@
 //! Errors of the API: problem details of RFC 9457. A problem contains no server path and no secret.
 
+use std::io;
+
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
@@ -173,6 +175,10 @@ impl From<SessionError> for Problem {
             }
             SessionError::InUse(_) => CONFLICT.detail("the entry is on the current branch"),
             SessionError::Locked { .. } => LOCKED.without_detail(),
+            // Another client has deleted it.
+            SessionError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                NOT_FOUND.detail("there is no such session")
+            }
             error => internal(&error),
         }
     }
@@ -195,6 +201,13 @@ impl From<HostError> for Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn problem_of_a_deleted_log_is_not_found() {
+        let source = std::io::ErrorKind::NotFound.into();
+        let error = SessionError::Io { path: "/x".into(), action: "be opened", source };
+        assert_eq!(Problem::from(error).into_response().status(), StatusCode::NOT_FOUND);
+    }
 
     #[test]
     fn problem_of_a_log_names_no_path() {

@@ -178,6 +178,9 @@ impl Redial for RemoteServer {
                 self.was_unreachable = true;
                 Err(RedialError::Unreachable(format!("{:#}", anyhow!(error))))
             }
+            Err(DialError::Refused { kind, .. }) if kind == "session-not-open" => {
+                Err(RedialError::Refused("it was closed or deleted on the server".to_owned()))
+            }
             Err(error) => Err(RedialError::Refused(error.to_string())),
         }
     }
