@@ -187,7 +187,11 @@ impl SessionHost for SessionStarter {
     }
 
     fn export_html(&self, session: Reader) -> HostFuture<'_, Vec<u8>> {
-        self.blocking(move |this| export::html_page(&session, this.html_worker.as_deref()))
+        let log = session.path().map(Path::to_owned);
+        let page = self.blocking(move |this| export::html_page(&session, this.html_worker.as_deref()));
+        Box::pin(async move {
+            page.await.map_err(|error| log.iter().fold(error, |error, log| if_there(log, error)))
+        })
     }
 
     fn page(&self) -> &'static str {
