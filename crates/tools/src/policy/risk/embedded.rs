@@ -275,7 +275,8 @@ pub(super) fn read_sed_arguments(arguments: &[String]) -> SedArguments<'_> {
     sed
 }
 
-/// Returns the letter of the option of sed that may have a value, a blank if there is none, and the value joined with it.
+/// Returns the letter of the option of sed that may have a value, a blank if there is none, and the value joined with
+/// it.
 fn split_sed_option(option: &str) -> (char, &str) {
     if let Some(long) = option.strip_prefix('-') {
         let (name, value) = long.split_once('=').unwrap_or((long, ""));

@@ -37,8 +37,8 @@ const LONG_WITH_VALUES: &[&str] = &[
     "--type",
 ];
 
-/// Placeholders of a found file's path, and of parts with its directory (fd 10.3). The simplest one is the last, because a
-/// found file contains it.
+/// Placeholders of a found file's path, and of parts with its directory (fd 10.3). The simplest one is the last, because
+/// a found file contains it.
 const PLACEHOLDERS: &[&str] = &["{//}", "{.}", "{}"];
 
 /// The name of an environment file.

@@ -102,9 +102,10 @@ const NPM_CODE: &str =
     "-c -p --call --globalconfig --node-options --package --registry --script-shell --userconfig";
 const SINGULARITY_VALUES: &str = "-B -H -S -W -o --app --bind --cwd --env --env-file --home --hostname \
     --mount --network --overlay --pwd --scratch --security --workdir";
-const UV_VALUES: &str = "-C -P -b -c -p --allow-insecure-host --build-constraints --cache-dir --constraints --color --config-file --config-setting --directory --env-file \
-    --exclude-newer --extra --fork-strategy --group --index-strategy --keyring-provider --link-mode --no-binary-package \
-    --no-build-package --no-extra --no-group --only-group --overrides --package --prerelease --project --python --python-platform \
+const UV_VALUES: &str = "-C -P -b -c -p --allow-insecure-host --build-constraints --cache-dir --constraints \
+    --color --config-file --config-setting --directory --env-file --exclude-newer --extra --fork-strategy \
+    --group --index-strategy --keyring-provider --link-mode --no-binary-package --no-build-package --no-extra \
+    --no-group --only-group --overrides --package --prerelease --project --python --python-platform \
     --refresh-package --reinstall-package --resolution --torch-backend --upgrade-package";
 const UV_CODE: &str = "-f -i -w --default-index --extra-index-url --find-links --from --index --index-url \
     --with --with-editable --with-requirements";
@@ -168,12 +169,10 @@ pub(super) const RUNNERS: &[Runner] = &[
     Runner::new("ip netns exe").own(1),
     Runner::new("ip netns exec").own(1),
     Runner::new("kubectl exec"),
-    Runner::new("lldb")
-        .values("-a -c -n -p --arch --attach-name --attach-pid --core")
-        .code(
-            "-K -O -S -f -k -o -s --file --one-line --one-line-before-file --one-line-on-crash --source \
+    Runner::new("lldb").values("-a -c -n -p --arch --attach-name --attach-pid --core").code(
+        "-K -O -S -f -k -o -s --file --one-line --one-line-before-file --one-line-on-crash --source \
              --source-before-file --source-on-crash",
-        ),
+    ),
     Runner::new("ltrace").values("-A -D -F -a -e -l -n -o -p -s -u -w -x"),
     Runner::new("mise exec").until_command().values(MISE_VALUES).code("-c --command"),
     Runner::new("mise x").until_command().values(MISE_VALUES).code("-c --command"),
@@ -195,7 +194,8 @@ pub(super) const RUNNERS: &[Runner] = &[
         .values("-C -N -i -m -p --cpunodebind --interleave --membind --physcpubind --preferred"),
     Runner::new("op run").values("--account --env-file"),
     Runner::new("pdm run").values("-p --project"),
-    Runner::new("perf record").values("-C -D -F -c -e -m -o -p -t -u --call-graph --delay --event --freq --output --pid"),
+    Runner::new("perf record")
+        .values("-C -D -F -c -e -m -o -p -t -u --call-graph --delay --event --freq --output --pid"),
     Runner::new("perf stat")
         .values("-C -D -G -I -e -o -p -r -t -x --delay --event --output --repeat")
         .code("--post --pre"),
@@ -237,13 +237,15 @@ pub(super) const RUNNERS: &[Runner] = &[
             --signal --user",
         )
         .code("-a -x --exec --startas"),
-    Runner::new("strace").values("-E -I -O -P -S -U -X -a -b -e -o -p -s -u --attach --env --output --string-limit --trace"),
+    Runner::new("strace")
+        .values("-E -I -O -P -S -U -X -a -b -e -o -p -s -u --attach --env --output --string-limit --trace"),
     Runner::new("su-exec").own(1),
     Runner::new("systemd-inhibit").values("--mode --what --who --why"),
     Runner::new("systemd-nspawn").values("-D -M -i -u --bind --bind-ro --directory --image --machine --user"),
     Runner::new("systemd-run")
         .values(
-            "-E -H -M -u --description --gid --host --machine --nice --on-active --on-boot --on-calendar --on-startup --on-unit-active --on-unit-inactive --service-type --setenv --slice \
+            "-E -H -M -u --description --gid --host --machine --nice --on-active --on-boot \
+             --on-calendar --on-startup --on-unit-active --on-unit-inactive --service-type --setenv --slice \
             --uid --unit --working-directory",
         )
         .code("-p --property"),
@@ -253,8 +255,10 @@ pub(super) const RUNNERS: &[Runner] = &[
     Runner::new("torsocks").values("-P -a -p -u"),
     Runner::new("toybox"),
     Runner::new("trickle").values("-N -P -d -l -n -t -u -w"),
-    Runner::new("unshare")
-        .values("-G -R -S -w --map-group --map-groups --map-user --map-users --propagation --root --setgid --setuid --wd"),
+    Runner::new("unshare").values(
+        "-G -R -S -w --map-group --map-groups --map-user --map-users --propagation --root --setgid \
+             --setuid --wd",
+    ),
     Runner::new("uv run").values(UV_VALUES).code(UV_CODE),
     Runner::new("uv tool run").values(UV_VALUES).code(UV_CODE),
     Runner::new("uvx").values(UV_VALUES).code(UV_CODE),
