@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn problem_of_a_deleted_log_is_not_found() {
-        let source = std::io::ErrorKind::NotFound.into();
+        let source = io::ErrorKind::NotFound.into();
         let error = SessionError::Io { path: "/x".into(), action: "be opened", source };
         assert_eq!(Problem::from(error).into_response().status(), StatusCode::NOT_FOUND);
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tiller_core::id::SessionId;
+use tiller_session::DeleteMode;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{sleep, timeout};
@@ -35,14 +36,13 @@ pub(crate) struct SessionTable {
 
 type StartResult = Result<Arc<OpenSession>, Problem>;
 
-type FindReply = oneshot::Sender<Option<Arc<OpenSession>>>;
-
 enum TableCommand {
-    Find { id: SessionId, reply: FindReply },
+    Find { id: SessionId, reply: oneshot::Sender<Option<Arc<OpenSession>>> },
     List { reply: oneshot::Sender<Vec<Arc<OpenSession>>> },
     Create { request: NewSession, reply: oneshot::Sender<StartResult> },
     Resume { id: SessionId, request: ResumeRequest, reply: oneshot::Sender<StartResult> },
     Close { id: SessionId, reply: oneshot::Sender<()> },
+    Delete { id: SessionId, mode: DeleteMode, reply: oneshot::Sender<Result<(), HostError>> },
     Shutdown { reply: oneshot::Sender<()> },
 }
 
@@ -87,6 +87,11 @@ impl SessionTable {
         self.ask(|reply| TableCommand::Close { id, reply }).await
     }
 
+    /// Closes a session if it is open, and removes its log; meanwhile nobody can open it.
+    pub(crate) async fn delete(&self, id: SessionId, mode: DeleteMode) -> Result<(), Problem> {
+        Ok(self.ask(|reply| TableCommand::Delete { id, mode, reply }).await??)
+    }
+
     /// Closes all sessions. Afterwards none can be opened.
     pub(crate) async fn shut_down(&self) {
         let _ = self.ask(|reply| TableCommand::Shutdown { reply }).await;
@@ -128,8 +133,8 @@ struct SessionTableTask {
     /// Further requests for sessions that are being opened.
     waiting: HashMap<SessionId, Vec<oneshot::Sender<StartResult>>>,
     closing: HashMap<SessionId, Closing>,
-    /// Requests that look for a session that is being opened or closed: until then its log is locked.
-    finding: HashMap<SessionId, Vec<FindReply>>,
+    /// Requests for a session that wait until it is neither being opened nor closed: until then its log is locked.
+    deferred: HashMap<SessionId, Vec<TableCommand>>,
     /// Number of sessions that are being started.
     starting: usize,
     jobs: JoinSet<JobEnd>,
@@ -148,7 +153,7 @@ impl SessionTableTask {
             sessions: HashMap::new(),
             waiting: HashMap::new(),
             closing: HashMap::new(),
-            finding: HashMap::new(),
+            deferred: HashMap::new(),
             starting: 0,
             jobs: JoinSet::new(),
         }
@@ -174,30 +179,29 @@ impl SessionTableTask {
     }
 
     fn handle(&mut self, command: TableCommand) {
+        if let TableCommand::Find { id, .. } | TableCommand::Delete { id, .. } = &command
+            && (self.waiting.contains_key(id) || self.closing.contains_key(id))
+        {
+            return self.deferred.entry(id.clone()).or_default().push(command);
+        }
         match command {
-            TableCommand::Find { id, reply } => self.find(id, reply),
+            TableCommand::Find { id, reply } => {
+                let _ = reply.send(self.open(&id).cloned());
+            }
             TableCommand::List { reply } => {
                 let _ = reply.send(self.all_open().cloned().collect());
             }
             TableCommand::Create { request, reply } => self.start(None, reply, |host| create(host, request)),
             TableCommand::Resume { id, request, reply } => self.resume(id, request, reply),
             TableCommand::Close { id, reply } => self.close(id, reply),
+            TableCommand::Delete { id, mode, reply } => self.delete(id, mode, reply),
             TableCommand::Shutdown { .. } => unreachable!("handled by the loop"),
         }
     }
 
-    /// Answers with the session, or that none is open, when it is neither being opened nor closed.
-    fn find(&mut self, id: SessionId, reply: FindReply) {
-        if self.waiting.contains_key(&id) || self.closing.contains_key(&id) {
-            self.finding.entry(id).or_default().push(reply);
-        } else {
-            let _ = reply.send(self.open(&id).cloned());
-        }
-    }
-
-    fn find_again(&mut self, id: &SessionId) {
-        for reply in self.finding.remove(id).unwrap_or_default() {
-            self.find(id.clone(), reply);
+    fn handle_deferred(&mut self, id: &SessionId) {
+        for command in self.deferred.remove(id).unwrap_or_default() {
+            self.handle(command);
         }
     }
 
@@ -226,19 +230,42 @@ impl SessionTableTask {
     /// Closes a session in its own job, once, whatever the number of requests.
     fn close(&mut self, id: SessionId, reply: oneshot::Sender<()>) {
         if let Some(session) = self.sessions.remove(&id) {
-            self.closing.insert(id.clone(), Closing { closers: vec![reply], openers: Vec::new() });
-            self.jobs.spawn(async move {
-                // A separate task, because requests wait for the end even after a panic.
-                if let Err(panic) = tokio::spawn(async move { close(&session).await }).await {
-                    tracing::error!(%panic, "a session could not be closed");
-                }
-                JobEnd::Closed(id)
-            });
+            self.end(id.clone(), async move { close(&session).await });
+            self.closing.entry(id).or_default().closers.push(reply);
         } else if let Some(closing) = self.closing.get_mut(&id) {
             closing.closers.push(reply);
         } else {
             let _ = reply.send(());
         }
+    }
+
+    fn delete(&mut self, id: SessionId, mode: DeleteMode, reply: oneshot::Sender<Result<(), HostError>>) {
+        let (session, host, named) = (self.sessions.remove(&id), Arc::clone(&self.host), id.clone());
+        self.end(id, async move {
+            if let Some(session) = &session {
+                close(session).await;
+            }
+            let removed = match host.find(named).await {
+                Ok(Some(summary)) => host.delete(summary.path, mode).await,
+                // An open session may have no log.
+                Ok(None) if session.is_some() => Ok(()),
+                Ok(None) => Err(HostError::NotFound),
+                Err(error) => Err(error),
+            };
+            let _ = reply.send(removed);
+        });
+    }
+
+    /// Ends a session in a job of its own. Until then, other requests for the session wait.
+    fn end(&mut self, id: SessionId, work: impl Future<Output = ()> + Send + 'static) {
+        self.closing.insert(id.clone(), Closing::default());
+        self.jobs.spawn(async move {
+            // A separate task, because requests wait for the end even after a panic.
+            if let Err(panic) = tokio::spawn(work).await {
+                tracing::error!(%panic, "a session could not be closed");
+            }
+            JobEnd::Closed(id)
+        });
     }
 
     /// Starts a session in its own job: it takes as long as reading a long log does.
@@ -277,7 +304,7 @@ impl SessionTableTask {
                 for reply in replies {
                     let _ = reply.send(started.clone());
                 }
-                id.iter().for_each(|id| self.find_again(id));
+                id.iter().for_each(|id| self.handle_deferred(id));
             }
             Ok(JobEnd::Closed(id)) => {
                 self.closed.send_replace(());
@@ -288,7 +315,7 @@ impl SessionTableTask {
                 for (request, reply) in openers {
                     self.resume(id.clone(), request, reply);
                 }
-                self.find_again(&id);
+                self.handle_deferred(&id);
             }
             // The responses are errors, because the replies were dropped.
             Err(panic) => tracing::error!(%panic, "a job of the server panicked"),

@@ -13,7 +13,7 @@ use tokio::task::spawn_blocking;
 
 use super::{HandlerResult, created, json};
 use crate::app_state::AppState;
-use crate::host::{HostError, NewSession, ResumeRequest, SessionSettings};
+use crate::host::{NewSession, ResumeRequest, SessionSettings};
 use crate::params::{AnySession, JsonBody, OpenSessionParam, QueryParams, only_inside};
 use crate::problem::{FORBIDDEN, INVALID, Problem, internal};
 use crate::requests::{CreateBody, DeleteQuery, ListQuery, ResumeBody, StreamQuery};
@@ -129,9 +129,6 @@ pub(crate) async fn close(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// Number of times that other clients may open a session while it is being deleted.
-const MAX_REOPENED: usize = 20;
-
 /// Closes the session, and removes its log if there is one.
 pub(crate) async fn delete(
     State(state): State<Arc<AppState>>,
@@ -140,24 +137,10 @@ pub(crate) async fn delete(
 ) -> HandlerResult {
     let id = match session {
         AnySession::Open(session) => session.id.clone(),
-        AnySession::Closed(summary) => summary.id.clone(),
+        AnySession::Closed(summary) => summary.id,
     };
     let mode = if permanently { DeleteMode::Permanently } else { DeleteMode::ToTrash };
-    let mut attempts = 0..MAX_REOPENED;
-    loop {
-        if state.table.find(&id).await?.is_some() {
-            state.table.close(&id).await?;
-        }
-        let Some(summary) = state.host.find(id.clone()).await? else { break };
-        match state.host.delete(summary.path, mode).await {
-            // Another client may have opened it again.
-            Err(HostError::Locked) if attempts.next().is_some() => {}
-            deleted => {
-                deleted?;
-                break;
-            }
-        }
-    }
+    state.table.delete(id, mode).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
