@@ -137,9 +137,9 @@ pub(super) struct ModelArgs {
 pub(super) enum ModelPrecedence {
     /// They replace a session's own.
     #[default]
-    Chosen,
+    Arguments,
     /// A session's own replace them.
-    Default,
+    Session,
 }
 
 #[derive(Debug, Args)]

@@ -117,7 +117,7 @@ async fn show_attached(input: &RunInput, attached: AttachedSession) -> Result<u8
                     Some(ConnectionState::Ended { reason }) => format!(": {reason}"),
                     _ => String::new(),
                 };
-                stderr_line!("The connection to session {session} has ended{reason}.");
+                stderr_line!("Session {session} is no longer attached{reason}.");
                 if let Some(command) = open_command {
                     stderr_line!("Resume this session with: {command}");
                 }

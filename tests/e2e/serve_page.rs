@@ -40,6 +40,16 @@ fn open(browser: &mut Browser, server: &Served, sandbox: &Sandbox, script: &[&st
     session
 }
 
+/// Opens a session with one exchange in the page, and closes it on the server.
+fn open_closed(browser: &mut Browser, server: &Served, sandbox: &Sandbox) -> String {
+    let session = open(browser, server, sandbox, &[r#"{"text": "End."}"#]);
+    browser.type_and_press("begin", "Enter", 0);
+    browser.wait_for("!session.isRunning && find('main').textContent.includes('End.')");
+    server.call("POST", &format!("{session}/close"), None);
+    browser.wait_for("!find('.closed').hidden");
+    session
+}
+
 fn click(browser: &mut Browser, buttons: &str, text: &str) {
     let button = format!(
         "[...document.querySelectorAll('{buttons}')].find((it) => it.textContent.includes('{text}'))"
@@ -198,11 +208,7 @@ fn serve_page_resumes_without_a_model_that_is_gone() {
     let Some(mut browser) = browser() else { return };
     let sandbox = Sandbox::new();
     let server = Served::start(&sandbox);
-    let session = open(&mut browser, &server, &sandbox, &[r#"{"text": "End."}"#]);
-    browser.type_and_press("begin", "Enter", 0);
-    browser.wait_for("!session.isRunning && find('main').textContent.includes('End.')");
-    server.call("POST", &format!("{session}/close"), None);
-    browser.wait_for("!find('.closed').hidden");
+    open_closed(&mut browser, &server, &sandbox);
     std::fs::remove_file(sandbox.home().join("script.jsonl")).unwrap();
     click(&mut browser, ".closed button", "Resume");
     browser.wait_for("session.isOpen && !find('.composer').hidden");
@@ -230,11 +236,7 @@ fn serve_page_resume_keeps_the_model_and_reaches_other_pages() {
     let Some(mut browser) = browser() else { return };
     let sandbox = Sandbox::new();
     let server = Served::start(&sandbox);
-    let session = open(&mut browser, &server, &sandbox, &[r#"{"text": "End."}"#]);
-    browser.type_and_press("begin", "Enter", 0);
-    browser.wait_for("!session.isRunning && find('main').textContent.includes('End.')");
-    server.call("POST", &format!("{session}/close"), None);
-    browser.wait_for("!find('.closed').hidden");
+    let session = open_closed(&mut browser, &server, &sandbox);
     // Another client changes the model meanwhile.
     let demo = json!({"provider": "demo", "model": "tour"});
     server.call("POST", &format!("{session}/resume"), Some(demo));

@@ -1,9 +1,8 @@
 //! The writer of a log.
 //!
 //! An entry is in the tree only after its complete line is in the file. Entries such as a model change don't
-//! create the file: they are buffered here until one that does (a prompt, a `!` command), unless
-//! [`Writer::keep_empty`] says otherwise. Changes by other
-//! programs are detected before each append: [`external_change`].
+//! create the file: they are buffered here until one that does (a prompt, a `!` command), except after
+//! [`Writer::keep_empty`]. Changes by other programs are detected before each append: [`external_change`].
 
 mod external_change;
 mod file_check;

@@ -179,7 +179,7 @@ impl Redial for RemoteServer {
                 Err(RedialError::Unreachable(format!("{:#}", anyhow!(error))))
             }
             Err(DialError::Refused { kind, .. }) if kind == "session-not-open" => {
-                Err(RedialError::Refused("it was closed or deleted on the server".to_owned()))
+                Err(RedialError::Refused("the server has closed or deleted it".to_owned()))
             }
             Err(error) => Err(RedialError::Refused(error.to_string())),
         }

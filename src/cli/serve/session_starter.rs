@@ -140,15 +140,15 @@ impl SessionHost for SessionStarter {
             let mut line = first_model_arguments(request.settings, &self.input.arguments.model);
             line.extend(request.name.map(|name| format!("--name={name}")));
             line.extend(request.approves_all.then(|| "--yes".to_owned()));
-            self.start(request.workspace, line, ModelPrecedence::Chosen).await.map_err(host_error)
+            self.start(request.workspace, line, ModelPrecedence::Arguments).await.map_err(host_error)
         })
     }
 
     fn resume(&self, request: ResumeRequest) -> HostFuture<'_, HostedSession> {
         Box::pin(async move {
             let precedence = match request.settings == SessionSettings::default() {
-                true => ModelPrecedence::Default,
-                false => ModelPrecedence::Chosen,
+                true => ModelPrecedence::Session,
+                false => ModelPrecedence::Arguments,
             };
             let mut line = first_model_arguments(request.settings, &self.input.arguments.model);
             line.push(format!("--session={}", request.log.display()));
@@ -190,7 +190,10 @@ impl SessionHost for SessionStarter {
         let log = session.path().map(Path::to_owned);
         let page = self.blocking(move |this| export::html_page(&session, this.html_worker.as_deref()));
         Box::pin(async move {
-            page.await.map_err(|error| log.iter().fold(error, |error, log| if_there(log, error)))
+            page.await.map_err(|error| match log {
+                Some(log) => if_there(&log, error),
+                None => error,
+            })
         })
     }
 

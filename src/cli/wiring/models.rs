@@ -245,10 +245,10 @@ pub(super) fn model(
 ) -> Result<SelectedModel, CliFailure> {
     let provider = config.settings.provider();
     let query = config.settings.model();
-    let is_chosen = arguments.model.precedence == ModelPrecedence::Chosen;
-    let on_flags = is_chosen && (arguments.model.model.is_some() || arguments.model.provider.is_some());
+    let precede = arguments.model.precedence == ModelPrecedence::Arguments;
+    let on_flags = precede && (arguments.model.model.is_some() || arguments.model.provider.is_some());
     let choice = if on_flags { ModelChoice::Caller } else { ModelChoice::Log };
-    let level_on_flags = is_chosen && arguments.model.thinking.is_some();
+    let level_on_flags = precede && arguments.model.thinking.is_some();
     if let Some(provider) = provider.filter(|provider| providers.names().all(|name| name != *provider)) {
         let refused =
             || providers.refusal(provider).map(|reason| NoModel::failure(format!("{provider}: {reason}")));

@@ -73,7 +73,7 @@ impl<S: AsyncRead + AsyncWrite + Send + 'static> Redial for NoRedial<S> {
     type Stream = S;
 
     async fn redial(&mut self, _: &Reader) -> Result<S, RedialError> {
-        Err(RedialError::Refused("the other tiller closed it, or was stopped".to_owned()))
+        Err(RedialError::Refused("the other tiller has closed it, or was stopped".to_owned()))
     }
 }
 
