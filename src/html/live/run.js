@@ -328,7 +328,7 @@ const run = (() => {
       // The stream has events of this name too; they have data.
       if (event.data !== undefined) return;
       setLost(current, true);
-      if (current.readyState === EventSource.CLOSED) reopen(current);
+      if (current.readyState === EventSource.CLOSED) setTimeout(reopen, 500, current);
     });
   };
   // A browser opens at most six connections to a server, so a hidden page leaves its stream to the others. It looks
