@@ -11,28 +11,26 @@ pub(crate) const LOOP_LENGTH: usize = 5;
 pub(crate) struct Repetition {
     last: Option<(String, Value)>,
     count: usize,
-    /// True if the user has declined one of the calls since an equal one was allowed.
+    /// True if the user's last answer to one of them was a "no".
     pub(crate) is_declined: bool,
 }
 
 impl Repetition {
     /// Notes that the user has allowed or declined a call. After an allowed one, the count starts again.
     pub(crate) fn note_answer(&mut self, (name, arguments): (&str, &Value), is_allowed: bool) {
-        let last = self.last.as_ref();
-        if last.is_some_and(|(last_name, last_arguments)| (&**last_name, last_arguments) == (name, arguments))
-        {
+        if self.is_last(name, arguments) {
             self.is_declined = !is_allowed;
-            self.count *= usize::from(!is_allowed);
+            self.count = if is_allowed { 0 } else { self.count };
         }
+    }
+
+    fn is_last(&self, name: &str, arguments: &Value) -> bool {
+        self.last.as_ref().is_some_and(|last| (&*last.0, &last.1) == (name, arguments))
     }
 
     /// Counts a call, and returns the number of consecutive calls with the same tool and arguments.
     pub(crate) fn count(&mut self, call: &ToolCall) -> usize {
-        let is_same = self
-            .last
-            .as_ref()
-            .is_some_and(|(name, arguments)| (name, arguments) == (&call.name, &call.arguments));
-        if is_same {
+        if self.is_last(&call.name, &call.arguments) {
             self.count += 1;
         } else {
             let last = Some((call.name.clone(), call.arguments.clone()));
