@@ -1092,6 +1092,7 @@ mod tests {
             "docker compose down -v",
             "rm /tmp/x",
             "systemctl status x; diskutil list; npm init 0",
+            "systemctl status halt.target",
             "git checkout main",
             "git checkout -b a/b",
             "git switch main",

@@ -9,7 +9,7 @@ mod words;
 pub(super) use parser::parse;
 pub(super) use plain::{ControlOperator, PlainCommand, plain_commands};
 pub(super) use segment::{Segment, SelfCall, UnparsedLine};
-pub(super) use words::SUBSTITUTION;
+pub(super) use words::{SUBSTITUTION, WILDCARDS};
 
 /// Lists the commands of a line; none if the line isn't valid shell syntax.
 pub(super) fn segments(line: &str) -> Vec<Segment> {

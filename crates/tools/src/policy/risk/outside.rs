@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tiller_core::protected_path::{is_environment_file, normalize};
 
-use super::super::shell::Segment;
+use super::super::shell::{Segment, WILDCARDS};
 use super::arguments::{HARMLESS_DEVICES, has_flag, program, targets};
 use super::command_context::{CommandContext, list_paths, strip_current};
 use super::variables::{EXPANSIONS, TEMPORARY, expand};
@@ -109,7 +109,7 @@ const SEARCH_OPTIONS: &[&str] = &[
 fn list_named<'a>(name: &str, arguments: &'a [String], quoted: &[String]) -> Vec<&'a String> {
     let operands = || targets(arguments);
     // The shell may insert several names for a pattern.
-    let is_one_word = |word: &&String| !word.contains(['*', '?', '[']) || quoted.contains(word);
+    let is_one_word = |word: &&String| !word.contains(WILDCARDS) || quoted.contains(word);
     let search_patterns =
         |arguments| list_search_patterns(name, arguments).into_iter().filter(is_one_word).collect();
     let by_git = || git_data_loss::split_command(arguments).is_some_and(|it| UNREAD_BY_GIT.contains(&it.0));

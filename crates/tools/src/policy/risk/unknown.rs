@@ -67,19 +67,20 @@ fn list_sourced(arguments: &[String]) -> impl Iterator<Item = &String> {
 }
 
 /// Returns the code or the script of a shell or an interpreter if it isn't known: code that is only a variable, or a
-/// script whose name has one. With `-s` a shell's operands are arguments.
+/// script whose name has one. A shell's operands are arguments if it has a line or reads one from its input (`-s`).
 fn find_unknown_script<'a>(name: &str, arguments: &'a [String], variables: &[Variable]) -> Option<&'a str> {
-    let is_code_option =
-        |word: &String| download::is_code_flag(name, word) || (SHELLS.contains(&name) && word == "-s");
-    match arguments.iter().position(is_code_option) {
+    let reads_line = || line_of_shell(arguments).is_some() || arguments.iter().any(|word| word == "-s");
+    if SHELLS.contains(&name) && reads_line() {
+        return None;
+    }
+    match arguments.iter().position(|word| download::is_code_flag(name, word)) {
         Some(at) => {
-            let code = arguments.get(at + 1).map(String::as_str);
-            code.filter(|code| is_reference(code) && !is_word_known(code, variables) && arguments[at] != "-s")
+            let code = arguments.get(at + 1)?;
+            (is_reference(code) && !is_word_known(code, variables)).then_some(code)
         }
-        None if line_of_shell(arguments).is_some() && SHELLS.contains(&name) => None,
         None => {
-            let script = targets(arguments).next().map(String::as_str);
-            script.filter(|word| word.contains('$') && is_script_unknown(word, variables))
+            let script = targets(arguments).next()?;
+            (script.contains('$') && is_script_unknown(script, variables)).then_some(script)
         }
     }
 }

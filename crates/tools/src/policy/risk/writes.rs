@@ -4,6 +4,7 @@ use std::path::Path;
 
 use tiller_core::protected_path::Protection;
 
+use super::super::shell::WILDCARDS;
 use super::arguments::{base_name, has_flag, targets, values};
 use super::command_context::CommandContext;
 use super::embedded::{EDITORS, is_awk, list_editor_commands, list_sed_outputs, read_sed_arguments};
@@ -31,7 +32,7 @@ pub(super) fn protection(
 /// Replaces the wildcards in quoted words, which are plain text for the shell, with a character that is none.
 fn without_quoted_wildcards(arguments: &[String], quoted: &[String]) -> Vec<String> {
     let plain = |word: &String| match quoted.contains(word) {
-        true => word.replace(['*', '?', '['], "\u{fffd}"),
+        true => word.replace(WILDCARDS, "\u{fffd}"),
         false => word.clone(),
     };
     arguments.iter().map(plain).collect()
@@ -221,18 +222,18 @@ fn edits_in_place(name: &str, arguments: &[String]) -> bool {
     arguments.iter().any(|word| word.strip_prefix('-').is_some_and(has_letter))
 }
 
-/// Lists the files that awk reads: the operands after the script, unless an option names the script.
+/// Short options of awk with a value (gawk 5.3).
 const AWK_VALUES: &str = "EFefilv";
 
+/// Lists the files that awk reads: the operands after the script, unless an option names the script.
 fn list_awk_files(arguments: &[String]) -> Vec<&String> {
     let is_long =
         |name: &str| !name.is_empty() && ["exec", "file", "source"].iter().any(|long| long.starts_with(name));
     let names_script = arguments.iter().any(|word| match word.strip_prefix("--") {
         Some(long) => is_long(long.split('=').next().unwrap_or(long)),
         None => {
-            let first =
-                word.strip_prefix('-').and_then(|flags| flags.chars().find(|c| AWK_VALUES.contains(*c)));
-            first.is_some_and(|letter| "Eef".contains(letter))
+            let mut flags = word.strip_prefix('-').unwrap_or_default().chars();
+            flags.find(|c| AWK_VALUES.contains(*c)).is_some_and(|letter| "Eef".contains(letter))
         }
     });
     let operands = operands_without_values(arguments, AWK_VALUES);
@@ -553,6 +554,7 @@ mod tests {
             "sed -i '/foo/d' src/main.rs",
             "sed -i -e '/^#/d' -e '/x/d' f",
             "sed -i.bak '/x/d' f",
+            "sed -i .bak '/x/d' f",
             "sed -i '' '/x/d' f",
             "sed -Ei '/foo/s/a/b/' f",
             "sed -i '/a/,/b/d' f",

@@ -19,7 +19,7 @@ pub(super) struct PlainWord {
 }
 
 /// Characters for which the shell inserts the names of files.
-pub(super) const WILDCARDS: [char; 3] = ['*', '?', '['];
+pub(in crate::policy) const WILDCARDS: [char; 3] = ['*', '?', '['];
 
 impl PlainWord {
     /// Parses a word as it is written. Variables aren't replaced: `$X`.
