@@ -33,8 +33,8 @@ pub(crate) const TOKEN: &str = "the-token";
 /// Longest wait for an event; reached only by a test that fails.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// Number of times that other tasks run after a log was locked and before its session is open.
-const OPENING_YIELDS: usize = 64;
+/// Number of times that other tasks run while a session is being opened or deleted.
+const YIELDS: usize = 64;
 
 /// Sessions whose logs are in a directory. The model's answers are the same for each.
 struct ScriptedHost {
@@ -76,6 +76,13 @@ impl ScriptedHost {
     }
 }
 
+/// Lets other requests arrive.
+async fn let_others_run() {
+    for _ in 0..YIELDS {
+        yield_now().await;
+    }
+}
+
 fn ready<T: Send + 'static>(value: Result<T, HostError>) -> HostFuture<'static, T> {
     Box::pin(std::future::ready(value))
 }
@@ -97,10 +104,7 @@ impl SessionHost for ScriptedHost {
         Box::pin(async move {
             let ResumeRequest { log, workspace, settings } = request;
             let hosted = self.start(&workspace, settings, |builder| builder.resume(log));
-            // Other requests arrive while the session is being opened.
-            for _ in 0..OPENING_YIELDS {
-                yield_now().await;
-            }
+            let_others_run().await;
             hosted
         })
     }
@@ -127,8 +131,12 @@ impl SessionHost for ScriptedHost {
         if mode == DeleteMode::ToTrash {
             return ready(Err(HostError::NoTrash));
         }
-        PendingDelete::lock(&log).unwrap().remove(mode).unwrap();
-        ready(Ok(()))
+        Box::pin(async move {
+            let_others_run().await;
+            let pending = PendingDelete::lock(&log).map_err(|_| HostError::Locked)?;
+            pending.remove(mode).unwrap();
+            Ok(())
+        })
     }
 
     fn export_html(&self, session: Reader) -> HostFuture<'_, Vec<u8>> {
