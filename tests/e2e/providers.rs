@@ -49,6 +49,17 @@ fn server_of_models_file_gets_key_of_command_and_headers() {
 }
 
 #[test]
+fn server_over_http_needs_no_certificates() {
+    let server = MockServer::start([answer("Hi.")]);
+    let sandbox = Sandbox::new()
+        .with_variable("SSL_CERT_FILE", "/dev/null")
+        .with_variable("ANTHROPIC_API_KEY", KEY)
+        .with_variable("ANTHROPIC_BASE_URL", &server.url);
+    let output = sandbox.run(&["-p", "hello"]);
+    assert_eq!((output.out.as_str(), output.code), ("Hi.\n", Some(0)), "{}", output.err);
+}
+
+#[test]
 fn server_of_models_file_serves_a_model_in_another_format() {
     let server = MockServer::start([answer("One."), answer("Two.")]);
     let sandbox = Sandbox::new();

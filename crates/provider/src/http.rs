@@ -264,7 +264,8 @@ fn url_of(base_url: &str, path: &str) -> String {
 }
 
 /// Builds the client for a server. It trusts the system's certificates and these (PEM), uses the system's
-/// proxies unless the server is on this machine, and follows no redirects.
+/// proxies unless the server is on this machine, and follows no redirects. A client that can't meet TLS, because it
+/// connects directly to an `http://` address, doesn't read the system's certificates, so that none are needed.
 ///
 /// # Errors
 /// Describes in a sentence that there is no usable certificate, that the proxy's variable is invalid, or that
@@ -293,12 +294,16 @@ pub(super) fn client_builder(
         .user_agent(concat!("tiller/", env!("CARGO_PKG_VERSION")))
         // After a redirect, a POST becomes a GET without its body, and the key would be sent to another host.
         .redirect(Policy::none());
-    match proxy {
-        // A remote proxy would connect to itself instead.
-        _ if is_loopback(base_url) => builder = builder.no_proxy(),
-        ProxyUse::Direct => builder = builder.no_proxy(),
-        ProxyUse::Invalid(fault) => return Err(fault.clone()),
-        ProxyUse::System => {}
+    // A remote proxy would connect to itself instead of this machine.
+    let is_direct = is_loopback(base_url) || *proxy == ProxyUse::Direct;
+    if let (false, ProxyUse::Invalid(fault)) = (is_direct, proxy) {
+        return Err(fault.clone());
+    }
+    if is_direct {
+        builder = builder.no_proxy();
+        if base_url.starts_with("http://") {
+            builder = builder.tls_certs_only([]);
+        }
     }
     if let Some(pem) = certificates {
         builder = builder.tls_certs_merge(parse_certificates(pem)?);
