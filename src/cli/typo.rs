@@ -6,7 +6,7 @@
 //! misspelled command and a word that may follow that command. An argument with a space, such as a quoted
 //! prompt, is never a plain word, and anything is accepted after `--`.
 //!
-//! An option of the session is unknown after `race`; the error says where it belongs.
+//! A session option is unknown after `race` and `serve`; the error says where it belongs.
 
 use std::ffi::OsString;
 
@@ -58,6 +58,9 @@ const WORDS: &[(&str, Option<&str>)] = &[
     ("whoami", Some("tiller login")),
 ];
 
+/// Commands whose sessions have the options before the command.
+const SESSION_COMMANDS: &[&str] = &["race", "serve"];
+
 /// Minimum length of a command that is checked for misspellings: shorter ones are a letter away from too many
 /// words.
 const MIN_COMMAND_LENGTH: usize = 4;
@@ -83,19 +86,18 @@ pub(super) fn refuse(words: &[String]) -> Result<(), CliFailure> {
     Err(CliFailure::usage(error).hint(hint))
 }
 
-/// Replaces clap's tip about a session option that was given after `race`.
+/// Replaces clap's tip about a session option that was given after one of [`SESSION_COMMANDS`].
 pub(super) fn explain_order(error: &mut clap::Error, arguments: &[OsString]) {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg).cloned() else { return };
-    if error.kind() != ErrorKind::UnknownArgument || !arguments.iter().any(|word| word == "race") {
-        return;
-    }
+    let command = SESSION_COMMANDS.iter().find(|command| arguments.iter().any(|word| word == *command));
+    let (ErrorKind::UnknownArgument, Some(command)) = (error.kind(), command) else { return };
     let is_known = CliArgs::command().get_arguments().any(|argument| {
         let (long, short) = (argument.get_long(), argument.get_short());
         long.is_some_and(|long| option == format!("--{long}"))
             || short.is_some_and(|short| option == format!("-{short}"))
     });
     if is_known {
-        let tip = format!("session options come before `race`, as in `tiller {option} … race …`");
+        let tip = format!("session options come before `{command}`, as in `tiller {option} … {command} …`");
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
 }

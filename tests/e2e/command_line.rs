@@ -35,11 +35,12 @@ fn print_without_model_never_uses_the_demo() {
 #[test]
 fn usage_error_exits_with_2_and_names_the_problem() {
     let sandbox = Sandbox::new();
-    let cases: [(&[&str], &str); 12] = [
+    let cases: [(&[&str], &str); 13] = [
         (&["stats", "--days", "0"], "expected a whole number from 1 to 65535"),
         (&["race", "--resume"], "hint: `tiller` starts a new session;"),
         (&["--no-such-flag"], "--no-such-flag"),
         (&["race", "--provider", "demo", "hi"], "tip: session options come before `race`"),
+        (&["serve", "--model", "demo/tour"], "tip: session options come before `serve`"),
         (&["race", "--no-such-flag", "hi"], "to pass '--no-such-flag' as a value"),
         (&["-p", "--provider", "nobody", "hi"], "no provider named `nobody`"),
         (&["-p", "--provider", "anthropic", "hi"], "no API key for anthropic"),
