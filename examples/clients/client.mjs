@@ -1,21 +1,19 @@
 #!/usr/bin/env node
 // Chats with a session of `tiller serve`. Node 18.3 or later, no packages; docs/server.md describes the API.
 //
-//     TILLER_TOKEN=... client.mjs [--url URL] [--session ID] [--provider NAME] [--model NAME]
+//     TILLER_TOKEN=... client.mjs [--url URL] [--session ID]
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 
-const names = ["url", "session", "provider", "model"];
-const { values } = parseArgs({ options: Object.fromEntries(names.map((name) => [name, { type: "string" }])) });
-const { url = "http://127.0.0.1:4747", session, ...model } = values;
+const { values } = parseArgs({ options: { url: { type: "string" }, session: { type: "string" } } });
+const { url = "http://127.0.0.1:4747", session } = values;
 const headers = { Authorization: `Bearer ${process.env.TILLER_TOKEN}`, "Content-Type": "application/json" };
 
 /** Returns the next line of the input. The program ends with it. */
 async function ask(prompt) {
   process.stdout.write(prompt);
-  const { value, done } = await lines.next();
-  return done ? process.exit() : value;
+  return (await lines.next()).value ?? process.exit();
 }
 
 /** Sends a body or gets a resource; returns the response. A response that is an error fails with its `status`. */
@@ -27,7 +25,7 @@ async function send(path, body) {
 }
 
 /** Opens the session unless it is open; returns the id of its newest event. */
-const resume = async () => (await (await send(`${path}/resume`, model)).json()).lastEventId;
+const resume = async () => (await (await send(`${path}/resume`, {})).json()).lastEventId;
 
 /** Yields the name and data of each event after this one, on as many connections as it takes. */
 async function* events(last) {
@@ -73,7 +71,7 @@ const report = (error) => console.error(`${url}: ${error.cause?.code ?? error.me
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 let path;
 try {
-  const id = session ?? (await (await send("/api/sessions", { workspacePath: process.cwd(), ...model })).json()).id;
+  const id = session ?? (await (await send("/api/sessions", { workspacePath: process.cwd() })).json()).id;
   path = `/api/sessions/${id}`;
   await resume();
   console.log("session", id);

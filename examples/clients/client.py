@@ -1,16 +1,14 @@
 #!/usr/bin/env python3
 """Chats with a session of `tiller serve`. Standard library only; docs/server.md describes the API.
 
-    TILLER_TOKEN=... client.py [--url URL] [--session ID] [--provider NAME] [--model NAME]
+    TILLER_TOKEN=... client.py [--url URL] [--session ID]
 """
 import argparse, contextlib, http.client, json, os, sys, time, urllib.request
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--url", default="http://127.0.0.1:4747")
-for option in ("--session", "--provider", "--model"):
-    parser.add_argument(option)
+parser.add_argument("--session")
 args = parser.parse_args()
-model = {"provider": args.provider, "model": args.model}
 HEADERS = {"Authorization": f"Bearer {os.environ.get('TILLER_TOKEN')}", "Content-Type": "application/json"}
 FAILED = (OSError, http.client.HTTPException)  # HTTPError, a response with an error, is an OSError too.
 OUTPUT = {"text_delta": "{delta}", "tool_call": "\n[{toolName}]\n", "error": "error: {errorMessage}\n",
@@ -18,12 +16,12 @@ OUTPUT = {"text_delta": "{delta}", "tool_call": "\n[{toolName}]\n", "error": "er
 
 def send(path, body=None):
     """Sends a body or gets a resource; returns the response. A stream that is silent for 60 s is dead."""
-    data = json.dumps(body).encode() if body else None
+    data = None if body is None else json.dumps(body).encode()
     return urllib.request.urlopen(urllib.request.Request(args.url + path, data, HEADERS), timeout=60)
 
 def resume():
     """Opens the session unless it is open; returns the id of its newest event."""
-    return json.load(send(f"{path}/resume", model))["lastEventId"]
+    return json.load(send(f"{path}/resume", {}))["lastEventId"]
 
 def events(last):
     """Yields the name and data of each event after this one, on as many connections as it takes."""
@@ -60,7 +58,7 @@ def describe(error):
     return ": ".join([args.url] + [str(problem[field]) for field in ("title", "detail") if field in problem])
 
 try:
-    session = args.session or json.load(send("/api/sessions", {"workspacePath": os.getcwd(), **model}))["id"]
+    session = args.session or json.load(send("/api/sessions", {"workspacePath": os.getcwd()}))["id"]
     path = f"/api/sessions/{session}"
     resume()
     print("session", session)

@@ -34,6 +34,12 @@ impl Served {
         Self::start_with(sandbox, &["--listen", address])
     }
 
+    /// Starts a server whose sessions answer from a script by default.
+    pub(super) fn start_scripted(sandbox: &Sandbox, script: &str, address: &str) -> Self {
+        let model = ["--provider", "scripted", "--model", script];
+        Self::start_command(sandbox, sandbox.command(&[&model[..], &["serve", "--listen", address]].concat()))
+    }
+
     fn start_with(sandbox: &Sandbox, options: &[&str]) -> Self {
         Self::start_command(sandbox, sandbox.command(&[&["serve"], options].concat()))
     }

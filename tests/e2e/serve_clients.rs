@@ -95,12 +95,16 @@ fn drive(interpreter: &str, client: &str) {
     }
     let sandbox = Sandbox::new();
     let script = sandbox.script(SCRIPT);
-    let server = Served::start_on(&sandbox, "127.0.0.1:0");
+    let serve = |address: &str| Served::start_scripted(&sandbox, &script, address);
+    let server = serve("127.0.0.1:0");
     let (address, token) = (server.address.clone(), server.token.clone());
     let start = |more: &[&str]| {
         let mut command = client_command(interpreter, client);
-        command.args(["--url", &format!("http://{address}"), "--provider", "scripted", "--model", &script]);
-        command.args(more).current_dir(sandbox.project()).env("TILLER_TOKEN", &token);
+        command
+            .args(["--url", &format!("http://{address}")])
+            .args(more)
+            .current_dir(sandbox.project())
+            .env("TILLER_TOKEN", &token);
         Client::start(command)
     };
 
@@ -121,7 +125,7 @@ fn drive(interpreter: &str, client: &str) {
     client.enter("think");
     client.wait_for("Thinking");
     drop(server);
-    let server = Served::start_on(&sandbox, &address);
+    let server = serve(&address);
     client.wait_for("[reconnected]\n\n> ");
     client.enter("are you there?");
     client.wait_for("Back again.\n> ");
@@ -129,7 +133,7 @@ fn drive(interpreter: &str, client: &str) {
     // A session of a server that was stopped is opened again by its id.
     assert_eq!(server.terminate(), Some(0));
     assert_eq!(client.end(), Some(0));
-    let _server = Served::start_on(&sandbox, &address);
+    let _server = serve(&address);
     let mut client = start(&["--session", &session]);
     client.wait_for("> ");
     client.enter("more");
