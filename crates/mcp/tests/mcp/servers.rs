@@ -131,10 +131,7 @@ impl TestServers {
     }
 
     pub(crate) async fn call(&self, name: &str, arguments: Value) -> ToolOutput {
-        let tool = self.tool(name);
-        tool.check(&arguments).unwrap();
-        let run = tool.run(ToolInvocation { arguments, progress: ToolProgress::new(|_| {}) });
-        tokio::time::timeout(TIMEOUT, run).await.expect("the call never ended")
+        self.start_call(name, arguments).await.unwrap()
     }
 
     /// Starts a call; its output is awaited later.
@@ -142,7 +139,10 @@ impl TestServers {
         let tool = self.tool(name);
         tool.check(&arguments).unwrap();
         let progress = ToolProgress::new(|_| {});
-        tokio::spawn(async move { tool.run(ToolInvocation { arguments, progress }).await })
+        tokio::spawn(async move {
+            let run = tool.run(ToolInvocation { arguments, progress });
+            tokio::time::timeout(TIMEOUT, run).await.expect("the call never ended")
+        })
     }
 
     /// Waits for the next question to the user.
