@@ -13,7 +13,7 @@ mod proxy;
 mod response;
 
 use std::borrow::Cow;
-use std::sync::{Arc, Once};
+use std::sync::{Arc, Once, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -74,27 +74,39 @@ pub(super) struct EncodedRequest {
 /// An HTTP client for one endpoint. Connections are reused.
 pub(super) struct EndpointClient {
     endpoint: Arc<Endpoint>,
-    client: Client,
+    /// Built for the first request: reading the system's certificates takes longer than the rest of a start.
+    client: OnceLock<Client>,
 }
 
 impl EndpointClient {
-    /// Builds the client.
+    /// Checks the endpoint's settings.
     ///
     /// # Errors
-    /// If the base URL is invalid, or the system's certificates can't be read.
+    /// If the base URL, the proxy or a certificate is invalid.
     pub(super) fn new(endpoint: Endpoint) -> Result<Self, ProviderError> {
-        let client = client_builder(&endpoint.base_url, endpoint.certificates.as_deref(), &endpoint.proxy);
-        let client = client.and_then(|builder| build(builder.connect_timeout(endpoint.timeouts.connect)));
-        let client = client
-            .map_err(|problem| into_error(&endpoint, ProviderFault::new(FailureKind::Fatal, problem)))?;
-        match base_url_fault(&endpoint.base_url) {
-            None => Ok(Self { endpoint: Arc::new(endpoint), client }),
-            Some(fault) => {
-                let setting = hints::server_setting(&endpoint.name);
-                let message = format!("{setting} `{}` is invalid: {fault}", endpoint.base_url);
-                Err(into_error(&endpoint, ProviderFault::new(FailureKind::Fatal, message)))
-            }
+        let setting = || hints::server_setting(&endpoint.name);
+        let fault = match builder_for(&endpoint) {
+            Err(problem) => Some(problem),
+            Ok(_) => base_url_fault(&endpoint.base_url)
+                .map(|fault| format!("{} `{}` is invalid: {fault}", setting(), endpoint.base_url)),
+        };
+        match fault {
+            None => Ok(Self { endpoint: Arc::new(endpoint), client: OnceLock::new() }),
+            Some(message) => Err(into_error(&endpoint, ProviderFault::new(FailureKind::Fatal, message))),
         }
+    }
+
+    fn client(&self) -> Result<&Client, ProviderFault> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let built = builder_for(&self.endpoint)
+            .and_then(|builder| build(builder.connect_timeout(self.endpoint.timeouts.connect)));
+        let client = built.map_err(|problem| {
+            ProviderFault::new(FailureKind::Fatal, problem)
+                .with_hint("check the system's certificates (package `ca-certificates`)")
+        })?;
+        Ok(self.client.get_or_init(|| client))
     }
 
     pub(super) fn name(&self) -> &str {
@@ -158,13 +170,14 @@ impl EndpointClient {
     ) -> Result<Response, ProviderFault> {
         let url = url_of(&self.endpoint.base_url, &post.path);
         let access = self.endpoint.access_headers(access)?;
-        let request = self.client.post(url).headers(post.headers.clone()).headers(access);
+        let client = self.client()?;
+        let request = client.post(url).headers(post.headers.clone()).headers(access);
         let request = request.json(&post.body).build();
         let request = request.map_err(|error| self.unreachable(error))?;
         let (provider, started) = (self.name(), Instant::now());
         let bytes = request.body().and_then(Body::as_bytes).map_or(0, <[u8]>::len);
         tracing::debug!(provider, host = host(&self.endpoint), bytes, "sending the request");
-        let response = match timeout_at(deadline, self.client.execute(request)).await {
+        let response = match timeout_at(deadline, client.execute(request)).await {
             Ok(response) => response.map_err(|error| self.unreachable(error))?,
             Err(_) => return Err(ResponseTimeout::FirstByte.fault(self.endpoint.timeouts)),
         };
@@ -180,7 +193,7 @@ impl EndpointClient {
     pub(super) async fn get(&self, path: &str) -> Result<Value, ProviderFault> {
         let url = url_of(&self.endpoint.base_url, path);
         let access = self.endpoint.access_headers(&self.endpoint.resolve_access().await?)?;
-        let request = self.client.get(url).headers(access).header("anthropic-version", "2023-06-01");
+        let request = self.client()?.get(url).headers(access).header("anthropic-version", "2023-06-01");
         let deadline = Instant::now() + DOCUMENT_TIMEOUT;
         let response = match timeout_at(deadline, request.send()).await {
             Ok(response) => response.map_err(|error| self.unreachable(error))?,
@@ -277,6 +290,10 @@ pub fn http_client(
     proxy: &ProxyUse,
 ) -> Result<Client, String> {
     build(client_builder(base_url, certificates, proxy)?.connect_timeout(connect_timeout))
+}
+
+fn builder_for(endpoint: &Endpoint) -> Result<ClientBuilder, String> {
+    client_builder(&endpoint.base_url, endpoint.certificates.as_deref(), &endpoint.proxy)
 }
 
 fn build(builder: ClientBuilder) -> Result<Client, String> {
