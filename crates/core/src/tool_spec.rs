@@ -39,8 +39,9 @@ pub struct ToolTraits {
     pub uses_sandbox: bool,
     /// True if a running call can be moved to the background.
     pub has_jobs: bool,
-    /// True if identical calls don't count as a loop, because each returns new content.
-    pub is_polled: bool,
+    /// The argument and its value with which a call waits for something. Identical calls of this kind don't count as a
+    /// loop.
+    pub waiting: Option<(&'static str, &'static str)>,
 }
 
 impl ToolTraits {
@@ -56,8 +57,14 @@ impl ToolTraits {
             set: None,
             uses_sandbox: false,
             has_jobs: false,
-            is_polled: false,
+            waiting: None,
         }
+    }
+
+    /// Returns true if a call with these arguments waits for something.
+    #[must_use]
+    pub fn waits_with(&self, arguments: &Value) -> bool {
+        self.waiting.is_some_and(|(argument, value)| arguments[argument] == value)
     }
 
     /// Returns the access of a call with these arguments.

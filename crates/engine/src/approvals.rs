@@ -330,7 +330,7 @@ impl Approvals {
         }
         let reason = format!("the same call for the {count}th time in a row");
         let is_refused = matches!(decision, CallDecision::Refuse { .. } | CallDecision::Deny(_))
-            || self.repetition.is_declined
+            || self.repetition.is_declined(&call)
             || self.approver == Approver::Absent;
         let decision = match is_refused {
             true => deny(DenialCause::Loop, reason, None),
@@ -339,17 +339,32 @@ impl Approvals {
         PlannedCall { call, decision }
     }
 
-    /// Completes the plan of an answer's calls: repeated calls need approval, unless their tool is meant for
-    /// polling.
+    /// Completes the plan of an answer's calls: repeated calls need approval, unless they wait for something.
     pub(super) fn guard_repetitions(
         &mut self,
         plan: Vec<PlannedCall>,
-        is_polled: impl Fn(&str) -> bool,
+        waits: impl Fn(&ToolCall) -> bool,
     ) -> Vec<PlannedCall> {
         let guarded = plan.into_iter().map(|planned| {
-            if is_polled(&planned.call.name) { planned } else { self.guard_repetition(planned) }
+            if waits(&planned.call) {
+                self.repetition.count(&planned.call);
+                return planned;
+            }
+            self.guard_repetition(planned)
         });
         guarded.collect()
+    }
+
+    /// Returns the denial of a repeated call that the user has declined earlier in the same answer.
+    pub(super) fn deny_declined(&self, call: &ToolCall) -> Option<DeniedCall> {
+        let is_declined = self.requires_approval(&call.id) && self.repetition.is_declined(call);
+        let reason = || "the user declined the same call".to_owned();
+        is_declined.then(|| DeniedCall {
+            cause: DenialCause::Loop,
+            reason: reason(),
+            allowed_by: None,
+            rule: None,
+        })
     }
 
     /// Clears the recorded calls of the previous run.

@@ -11,33 +11,39 @@ pub(crate) const LOOP_LENGTH: usize = 5;
 pub(crate) struct Repetition {
     last: Option<(String, Value)>,
     count: usize,
-    /// True if the user's last answer to one of them was a "no".
-    pub(crate) is_declined: bool,
+    /// The call to which the user's last answer was a "no". The calls of an answer are counted before the first of them
+    /// is asked about, so another call may be the last one.
+    declined: Option<(String, Value)>,
 }
 
 impl Repetition {
     /// Notes that the user has allowed or declined a call. After an allowed one, the count starts again.
     pub(crate) fn note_answer(&mut self, (name, arguments): (&str, &Value), is_allowed: bool) {
-        if self.is_last(name, arguments) {
-            self.is_declined = !is_allowed;
-            self.count = if is_allowed { 0 } else { self.count };
+        self.declined = (!is_allowed).then(|| (name.to_owned(), arguments.clone()));
+        if is_allowed && is_call(self.last.as_ref(), name, arguments) {
+            self.count = 0;
         }
     }
 
-    fn is_last(&self, name: &str, arguments: &Value) -> bool {
-        self.last.as_ref().is_some_and(|last| (&*last.0, &last.1) == (name, arguments))
+    /// Returns true for a call that the user has declined, and that the model repeats.
+    pub(crate) fn is_declined(&self, call: &ToolCall) -> bool {
+        is_call(self.declined.as_ref(), &call.name, &call.arguments)
     }
 
     /// Counts a call, and returns the number of consecutive calls with the same tool and arguments.
     pub(crate) fn count(&mut self, call: &ToolCall) -> usize {
-        if self.is_last(&call.name, &call.arguments) {
+        if is_call(self.last.as_ref(), &call.name, &call.arguments) {
             self.count += 1;
         } else {
             let last = Some((call.name.clone(), call.arguments.clone()));
-            *self = Self { last, count: 1, is_declined: false };
+            *self = Self { last, count: 1, declined: None };
         }
         self.count
     }
+}
+
+fn is_call(known: Option<&(String, Value)>, name: &str, arguments: &Value) -> bool {
+    known.is_some_and(|known| (&*known.0, &known.1) == (name, arguments))
 }
 
 #[cfg(test)]

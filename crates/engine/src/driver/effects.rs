@@ -343,6 +343,9 @@ impl Driver {
     /// Requests approval, with a preview, unless the call is already decided by a rule, a change of mode, or
     /// because a command still only reads.
     fn ask(&mut self, call: ToolCall, reason: String, rule: String) {
+        if let Some(denied) = self.approvals.deny_declined(&call) {
+            return self.step_next(Input::ApprovalDenied { call: call.id, denied });
+        }
         match self.decide_call(&call) {
             Some(CallDecision::Run(_)) => {
                 return self.step_next(Input::ApprovalWaived { call: call.id, grant: None });

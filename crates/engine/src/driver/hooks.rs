@@ -180,8 +180,10 @@ impl Driver {
 
     fn guard_repetitions(&mut self, plan: Vec<PlannedCall>) -> Vec<PlannedCall> {
         let tools = &self.services.tools;
-        let is_polled = |name: &str| tools.find(name).is_some_and(|tool| tool.spec().traits.is_polled);
-        self.approvals.guard_repetitions(plan, is_polled)
+        let waits = |call: &ToolCall| {
+            tools.find(&call.name).is_some_and(|tool| tool.spec().traits.waits_with(&call.arguments))
+        };
+        self.approvals.guard_repetitions(plan, waits)
     }
 
     fn plan_reviewed(&mut self, review: ReviewedCall) -> PlannedCall {

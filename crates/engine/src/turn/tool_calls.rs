@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tiller_core::setting::SteeringPoint;
 
-use tiller_core::event::{Decider, Decision, EventKind, QueueKind, ToolOutcome};
+use tiller_core::event::{Decider, Decision, DenialCause, EventKind, QueueKind, ToolOutcome};
 use tiller_core::id::CallId;
 use tiller_core::message::{Message, ToolCall, ToolResultMessage, UserBlock};
 use tiller_session::EntryBody;
@@ -142,6 +142,7 @@ impl Turn {
                 if phase.pending_approval.as_ref().is_some_and(|approval| approval.call.id == *call) =>
             {
                 let call = phase.pending_approval.take().expect("the guard saw it").call;
+                self.is_looping |= denied.cause == DenialCause::Loop;
                 self.deny(&mut phase, &call, denied.clone(), out);
                 self.next_step(phase, out);
             }

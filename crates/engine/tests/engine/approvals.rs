@@ -478,27 +478,39 @@ async fn call_repeated_asks_again_only_five_calls_after_a_yes() {
 
 #[tokio::test]
 async fn call_repeated_after_a_no_never_runs() {
-    let six = serde_json::from_value(json!({"calls": vec![bash_call(); 6]})).unwrap();
-    let answers = vec![six, bash("ls"), text_answer("done")];
+    let mut calls = vec![bash_call(); 6];
+    calls.push(json!({"name": "bash", "arguments": {"command": "pwd"}}));
+    let answers =
+        vec![serde_json::from_value(json!({"calls": calls})).unwrap(), bash("ls"), text_answer("done")];
     let (mut harness, _) = harness(answers, |parts| parts.options.policy.mode = ApprovalMode::Auto);
     harness.prompt("go").await;
-    for count in ["5th", "6th"] {
-        let request = harness.approval_requested().await;
-        assert_eq!(request.reason, format!("the same call for the {count} time in a row"));
-        harness.answer(&request, Decision::Deny { reason: "enough".into() }).await;
-    }
+    let request = harness.approval_requested().await;
+    assert_eq!(request.reason, "the same call for the 5th time in a row");
+    harness.answer(&request, Decision::Deny { reason: "enough".into() }).await;
     harness.settled().await;
-    assert_eq!(harness.results()[6], "denied: the same call for the 7th time in a row");
+    let results = harness.results();
+    assert_eq!(results[4..6], ["denied: enough", "denied: the user declined the same call"]);
+    assert_eq!(results[7], "not run: the run ended because the same call was repeated");
 }
 
 #[tokio::test]
-async fn call_of_a_polled_tool_may_be_repeated() {
-    let poll = || call("job", json!({"action": "list"}));
-    let answers = (0..5).map(|_| poll()).chain([text_answer("done")]).collect();
+async fn call_that_waits_may_be_repeated() {
+    let wait = || call("job", json!({"action": "wait", "id": "job_1"}));
+    let answers = (0..6).map(|_| wait()).chain([text_answer("done")]).collect();
     let (mut harness, _) = harness(answers, |_| {});
     harness.prompt("go").await;
     assert_eq!(harness.settled().await, RunOutcome::Completed);
-    assert_eq!(harness.results(), ["no background jobs"; 5]);
+    assert_eq!(harness.results().len(), 6);
+}
+
+#[tokio::test]
+async fn call_that_waits_ends_a_row_of_others() {
+    let pair = || [bash("ls"), call("job", json!({"action": "wait", "id": "job_1"}))];
+    let answers = (0..5).flat_map(|_| pair()).chain([text_answer("done")]).collect();
+    let (mut harness, _) = harness(answers, |parts| parts.options.policy.mode = ApprovalMode::Auto);
+    harness.prompt("go").await;
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    assert_eq!(harness.results().len(), 10);
 }
 
 #[tokio::test]

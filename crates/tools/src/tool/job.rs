@@ -60,7 +60,7 @@ impl TypedTool for JobTool {
         shown_argument: ShownArgument::Joined(&["action", "id"]),
         output: OutputKind::Command,
         set: Some(ToolSet::Bash),
-        is_polled: true,
+        waiting: Some(("action", "wait")),
         ..ToolTraits::new(Access::Reads)
     };
 
