@@ -23,7 +23,7 @@ const ALLOWED: &[&str] = &[
     "crates/tools/src/policy/pattern/table.rs",
     "crates/tools/src/policy/reading.rs",
     "crates/tools/src/policy/risk/arguments.rs",
-    "crates/tools/src/policy/risk/git_data_loss.rs",
+    "crates/tools/src/policy/risk/git_options.rs",
     "crates/tools/src/policy/risk/outside.rs",
     "crates/tools/src/policy/risk/writes.rs",
     "crates/tools/src/process.rs",

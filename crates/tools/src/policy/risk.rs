@@ -18,6 +18,7 @@ mod find;
 mod found_credentials;
 mod git_data_loss;
 mod git_exec;
+mod git_options;
 mod kind;
 mod outside;
 mod run_commands;

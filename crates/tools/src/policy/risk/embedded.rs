@@ -2,7 +2,7 @@
 //! language, or a variable: `tar --to-command`, `awk 'BEGIN { system("…") }'`, `GIT_EDITOR=…`.
 
 use super::arguments::{INTERPRETERS, SHELLS, has_flag, is_assignment, is_command_flag, program, values};
-use super::git_data_loss;
+use super::git_options;
 
 const AWKS: &[&str] = &["awk", "gawk", "mawk", "nawk", "original-awk"];
 
@@ -43,8 +43,6 @@ const RUNNING_LISP: &[&str] = &["call-process", "make-process", "shell-command",
 
 /// Long options whose value is a command, by program.
 const COMMAND_OPTIONS: &[(&str, &str)] = &[
-    ("git", "receive-pack"),
-    ("git", "upload-pack"),
     ("sort", "compress-program"),
     ("split", "filter"),
     ("tar", "info-script"),
@@ -92,6 +90,7 @@ const CODE_VARIABLES: &[&str] = &[
     "GIT_CONFIG_PARAMETERS",
     "GIT_CONFIG_SYSTEM",
     "GIT_EXEC_PATH",
+    "GIT_TEMPLATE_DIR",
     "LD_AUDIT",
     "LD_PRELOAD",
     "LESSCLOSE",
@@ -116,9 +115,8 @@ pub(super) fn find_command(name: &str, arguments: &[String]) -> Option<String> {
         "scp" | "sftp" | "ssh" => arguments.iter().any(|word| names_ssh_command(word)),
         "emacs" => has_any(arguments, RUNNING_LISP),
         "git" => {
-            let commands = git_data_loss::list_option_commands(arguments);
-            arguments.iter().any(|word| word.starts_with("ext::"))
-                || commands.iter().any(|command| !is_usual(command))
+            arguments.iter().any(|word| git_options::has_remote_command(word))
+                || git_options::list_programs(arguments).into_iter().any(|command| !is_usual(command))
         }
         // A shell runs the value for each line of its input.
         "mapfile" | "readarray" => values(arguments, 'C', "").next().is_some(),
@@ -455,6 +453,7 @@ mod tests {
                 "GIT_CONFIG_COUNT",
             ),
             ("GIT_CONFIG_GLOBAL=./x git log", "GIT_CONFIG_GLOBAL"),
+            ("GIT_TEMPLATE_DIR=./t git init", "GIT_TEMPLATE_DIR"),
         ] {
             let expected = format!("sets a program that other programs will run ({name})");
             assert_eq!(risk_in_work(line), Some(expected), "{line}");

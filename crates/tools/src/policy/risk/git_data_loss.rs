@@ -1,7 +1,7 @@
 //! Recognizes git commands that lose changes which aren't committed, stashed or pushed. Only the words are
 //! known: whether `x` in `git checkout x` is a branch or a file depends on the repository.
 
-use super::arguments::{has_flag, targets, values};
+use super::arguments::{has_flag, targets};
 
 const UNCOMMITTED: &str = "discards uncommitted changes";
 const PUSHED: &str = "overwrites pushed commits";
@@ -85,19 +85,6 @@ fn judge_plain(command: &str, rest: &[String]) -> Option<&'static str> {
     }
 }
 
-/// Lists the commands in the options of subcommands of git that show files with another program.
-pub(super) fn list_option_commands(arguments: &[String]) -> Vec<&str> {
-    match split_command(arguments) {
-        Some(("difftool", rest)) => values(rest, 'x', "extcmd").collect(),
-        Some(("grep", rest)) => {
-            let short = rest.iter().filter_map(|word| word.strip_prefix("-O"));
-            let long = rest.iter().filter_map(|word| word.strip_prefix("--open-files-in-pager="));
-            short.chain(long).filter(|command| !command.is_empty()).collect()
-        }
-        Some(_) | None => Vec::new(),
-    }
-}
-
 /// Returns true if git sends commits to a remote.
 pub(super) fn pushes(arguments: &[String]) -> bool {
     match split_command(arguments) {
@@ -107,7 +94,7 @@ pub(super) fn pushes(arguments: &[String]) -> bool {
     }
 }
 
-/// Lists the commands that git runs with these arguments. A single word is a line for a shell.
+/// Lists the commands in the operands of git. A single word is a line for a shell.
 pub(super) fn list_run_commands(arguments: &[String]) -> Vec<Vec<String>> {
     let line = |line: &str| vec![line.to_owned()];
     match split_command(arguments) {
@@ -115,8 +102,6 @@ pub(super) fn list_run_commands(arguments: &[String]) -> Vec<Vec<String>> {
         Some(("filter-branch", rest)) => {
             rest.iter().filter(|filter| filter.contains(char::is_whitespace)).map(|it| line(it)).collect()
         }
-        Some(("rebase", rest)) => values(rest, 'x', "exec").map(line).collect(),
-        Some(("difftool" | "grep", _)) => list_option_commands(arguments).into_iter().map(line).collect(),
         Some(("submodule", rest)) => vec![words_after(rest, "foreach").to_vec()],
         Some(_) | None => Vec::new(),
     }

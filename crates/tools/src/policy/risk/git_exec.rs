@@ -2,10 +2,14 @@
 
 use super::arguments::{HARMLESS_DEVICES, INTERPRETERS, SHELLS, append_quoted, targets, values};
 use super::git_data_loss::{self, split_command};
+use super::git_options;
 
 /// The keys of git's configuration whose values are run, by section and last part, in lower case:
 /// `filter.lfs.clean` is `filter` and `clean`. `git help config` lists them.
 const RUNNING_KEYS: &[(&str, &str)] = &[
+    ("browser", "cmd"),
+    ("browser", "path"),
+    ("core", "alternaterefscommand"),
     ("core", "askpass"),
     ("core", "editor"),
     ("core", "fsmonitor"),
@@ -17,29 +21,52 @@ const RUNNING_KEYS: &[(&str, &str)] = &[
     ("diff", "external"),
     ("diff", "textconv"),
     ("difftool", "cmd"),
+    ("difftool", "path"),
     ("filter", "clean"),
     ("filter", "process"),
     ("filter", "smudge"),
+    ("gpg", "defaultkeycommand"),
     ("gpg", "program"),
+    ("guitool", "cmd"),
+    ("imap", "tunnel"),
+    ("instaweb", "httpd"),
+    ("interactive", "difffilter"),
+    ("man", "cmd"),
+    ("man", "path"),
     ("merge", "driver"),
     ("mergetool", "cmd"),
+    ("mergetool", "path"),
+    ("remote", "receivepack"),
+    ("remote", "uploadpack"),
+    ("sendemail", "cccmd"),
+    ("sendemail", "headercmd"),
+    ("sendemail", "sendmailcmd"),
+    ("sendemail", "tocmd"),
     ("sequence", "editor"),
+    ("tar", "command"),
+    ("trailer", "cmd"),
+    ("trailer", "command"),
+    ("uploadpack", "packobjectshook"),
 ];
 
 /// Keys that name a file or a directory with programs that git runs.
-const LEADING_KEYS: &[(&str, &str)] = &[("core", "hookspath"), ("include", "path"), ("includeif", "path")];
+const LEADING_KEYS: &[(&str, &str)] =
+    &[("core", "hookspath"), ("include", "path"), ("includeif", "path"), ("init", "templatedir")];
 
-/// Finds the setting with which a command makes git run a program, once or permanently.
+/// Finds the setting, or the directory, with which a command makes git run a program, once or permanently.
 pub(super) fn find_git_setting(arguments: &[String]) -> Option<String> {
-    let (key, _) = list_settings(arguments).into_iter().find(|(key, value)| runs(key, value))?;
-    Some(format!("configures a program for git to run ({key})"))
+    let setting = list_settings(arguments).into_iter().find(|(key, value)| runs(key, value));
+    let setting = setting.map(|(key, _)| key.to_owned());
+    let name = setting.or_else(|| Some(format!("--{}", git_options::find_directory(arguments)?)))?;
+    Some(format!("configures a program for git to run ({name})"))
 }
 
 /// Lists the commands that git runs with these arguments, and those of the aliases that they define. A single word is a
 /// line for a shell.
 pub(super) fn list_run_commands(arguments: &[String]) -> Vec<Vec<String>> {
-    let aliases = list_alias_lines(arguments).into_iter().map(|line| vec![line]);
-    git_data_loss::list_run_commands(arguments).into_iter().chain(aliases).collect()
+    let in_options = git_options::list_commands(arguments).into_iter().map(str::to_owned);
+    let lines = in_options.chain(list_alias_lines(arguments)).map(|line| vec![line]);
+    git_data_loss::list_run_commands(arguments).into_iter().chain(lines).collect()
 }
 
 /// Lists the lines that the aliases run which a command defines, once or permanently. Only the line of a call
@@ -99,6 +126,7 @@ fn runs(key: &str, value: &str) -> bool {
     }
     match key.0 {
         "alias" => value.starts_with(['!', '$']),
+        "submodule" => key.1 == "update" && value.starts_with(['!', '$']),
         "pager" => !is_name,
         _ => RUNNING_KEYS.contains(&key) && !is_name,
     }
@@ -127,6 +155,11 @@ mod tests {
             ("git config filter.x.clean ./x", "filter.x.clean"),
             ("git -c alias.x='!ls' x", "alias.x"),
             ("git config --add include.path ../x", "include.path"),
+            ("git config init.templateDir ./t", "init.templateDir"),
+            ("git config submodule.x.update '!./x'", "submodule.x.update"),
+            ("git config remote.origin.uploadpack ./x", "remote.origin.uploadpack"),
+            ("git -c tar.x.command=./x archive --format=x HEAD", "tar.x.command"),
+            ("git -c interactive.diffFilter=./x add -p", "interactive.diffFilter"),
         ] {
             let expected = format!("configures a program for git to run ({key})");
             assert_eq!(risk_in_work(line), Some(expected), "{line}");
@@ -172,6 +205,8 @@ mod tests {
             "git config alias.co checkout",
             "git -c alias.l='log --oneline' l -5",
             "git config credential.helper store",
+            "git config submodule.x.update rebase",
+            "git config remote.origin.url https://x/y",
             "git switch -c core.x",
             "git commit -m 'git config core.hooksPath x'",
         ] {
