@@ -35,7 +35,7 @@ pub use pattern::{CommandPattern, CoveredCommand};
 pub use rule::{DirAccess, PermissionRule, SessionRules};
 pub use tiller_core::setting::ApprovalMode;
 
-use command_rules::{CommandRules, CoveringRules};
+use command_rules::CommandRules;
 pub use reading::{ReadPath, RepositoryState};
 use risk::{CommandContext, Risk, RiskKind};
 
@@ -422,12 +422,13 @@ impl Policy {
     fn judge_execution(&self, spec: &ToolSpec, arguments: &Value, rules: &SessionRules) -> PolicyVerdict {
         let tool = &*spec.name;
         let command = arguments.get("command").and_then(Value::as_str);
-        let covering = CoveringRules::default();
         let configured = CommandRules::new(&self.rules, tool);
-        let context = self.context().with_rules(configured.recording(&covering));
+        let context = self.context().with_rules(configured);
         let named = command.is_none().then(|| self.find_named_risk(arguments)).flatten();
-        let risk = command.and_then(|line| risk::find_risk(line, context));
-        let risk = risk.or_else(|| named.as_ref().map(|(_, risk)| risk.clone()));
+        let found = command.and_then(|line| risk::find_risk(line, context));
+        let open = found.as_ref().filter(|risk| !risk.is_covered());
+        let risk = open.or(named.as_ref().map(|(_, risk)| risk)).cloned();
+        let covering: Vec<&ConfiguredRule> = found.iter().flat_map(|risk| &risk.covered_by).collect();
         if let Some(risk) = risk.as_ref().filter(|risk| risk.kind == RiskKind::Destroys) {
             return PolicyVerdict::denied_in_every_mode(risk);
         }
@@ -435,18 +436,17 @@ impl Policy {
             return self.judge_unsandboxed(tool, arguments, rules);
         }
         let is_contained = spec.traits.uses_sandbox && self.contains_commands();
-        let covering = covering.into_inner();
         if risk.is_none() && (self.mode == ApprovalMode::Auto || is_contained) {
             return if covering.is_empty() {
                 PolicyVerdict::Allow
             } else {
-                PolicyVerdict::allowed_by(&covering)
+                PolicyVerdict::allowed_by(covering)
             };
         }
         let allowing = command.filter(|_| risk.is_none());
         let allowing = allowing.map(|line| line_rules::list_allowing(configured, line)).unwrap_or_default();
         if !allowing.is_empty() {
-            return PolicyVerdict::allowed_by(allowing.into_iter().chain(&covering));
+            return PolicyVerdict::allowed_by(allowing.into_iter().chain(covering));
         }
         let pattern =
             command.filter(|_| risk.is_none()).and_then(|line| CommandPattern::find(line, self.context()));

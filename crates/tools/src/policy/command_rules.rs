@@ -1,30 +1,18 @@
 //! The settings rules for the commands of a tool.
 
-use std::cell::RefCell;
-
 use super::configured_rule::{ConfiguredRule, ConfiguredRules, RuleDecision};
-use super::risk::RiskKind;
+use super::risk::{Risk, RiskKind};
 use super::run_command::RunCommand;
-
-/// The rules that have covered a risk, in the order of their use.
-pub(super) type CoveringRules = RefCell<Vec<ConfiguredRule>>;
 
 /// The rules for the commands of one tool.
 #[derive(Clone, Copy, Default)]
 pub(super) struct CommandRules<'a> {
     rules: Option<(&'a ConfiguredRules, &'a str)>,
-    /// Receives the rules that cover a risk.
-    covering: Option<&'a CoveringRules>,
 }
 
 impl<'a> CommandRules<'a> {
     pub(super) const fn new(rules: &'a ConfiguredRules, tool: &'a str) -> Self {
-        Self { rules: Some((rules, tool)), covering: None }
-    }
-
-    /// Records the rules that cover a risk.
-    pub(super) const fn recording(self, covering: &'a CoveringRules) -> Self {
-        Self { covering: Some(covering), ..self }
+        Self { rules: Some((rules, tool)) }
     }
 
     /// Finds the rule that decides on a command.
@@ -33,22 +21,15 @@ impl<'a> CommandRules<'a> {
         rules.find(tool, |rule| rule.covers_words(words))
     }
 
-    /// Returns true, and records the rule, if a rule allows a command although it is risky: for a dangerous command the
-    /// rule must name the program and another word, for other risks it must spell out the whole command.
-    pub(super) fn cover_risk(self, words: &[String], kind: RiskKind) -> bool {
-        let Some(rule) = self.find(words) else { return false };
-        let is_named = match kind {
-            RiskKind::Dangerous => rule.names_second_word(),
-            RiskKind::Destroys
-            | RiskKind::WritesProtected
-            | RiskKind::ReadsCredentials
-            | RiskKind::WritesOutside => rule.is_exact(),
-        };
-        let covers = rule.decision() == RuleDecision::Allow && is_named;
-        if let Some(covering) = self.covering.filter(|_| covers) {
-            covering.borrow_mut().push(rule.clone());
+    /// Adds the rule that allows a command although it has this risk, in place of the rules for the commands that it
+    /// runs. For a dangerous command the rule must name the program and another word, for other risks it must spell out
+    /// the whole command.
+    pub(super) fn cover(self, words: &[String], risk: Risk) -> Risk {
+        let rule = self.find(words).filter(|rule| rule.decision() == RuleDecision::Allow);
+        match rule.filter(|rule| covers(rule, risk.kind)) {
+            Some(rule) => Risk { covered_by: vec![rule.clone()], ..risk },
+            None => risk,
         }
-        covers
     }
 
     /// Finds the strictest rule that decides on commands; an allowing rule counts only for commands that need
@@ -69,5 +50,16 @@ impl<'a> CommandRules<'a> {
 
     pub(super) fn is_empty(self) -> bool {
         self.rules.is_none_or(|(rules, _)| rules.iter().next().is_none())
+    }
+}
+
+/// Returns true if a rule is narrow enough for a risk of this kind.
+fn covers(rule: &ConfiguredRule, kind: RiskKind) -> bool {
+    match kind {
+        RiskKind::Dangerous => rule.names_second_word(),
+        RiskKind::Destroys
+        | RiskKind::WritesProtected
+        | RiskKind::ReadsCredentials
+        | RiskKind::WritesOutside => rule.is_exact(),
     }
 }

@@ -501,9 +501,28 @@ mod tests {
             assert_eq!(bash(&policy, "cargo test"), "runs", "{mode:?}");
             let both = format!("{push}, allow bash `git reset --hard*`");
             assert_eq!(bash(&policy, "git push origin main; git reset --hard"), both, "{mode:?}");
+            assert_eq!(bash(&policy, "sh -c 'git push origin main; git reset --hard'"), both, "{mode:?}");
+            assert_eq!(
+                bash(&policy, "git filter-branch --env-filter 'git push origin x'"),
+                "asks",
+                "{mode:?}"
+            );
             let asks = [("bash", "git push origin *", "allow"), ("bash", "ls*", "ask")];
             let policy = Policy { rules: rules(&asks), ..policy };
             assert_eq!(bash(&policy, "git push origin main && ls"), "asks", "{mode:?}");
+        }
+    }
+
+    #[test]
+    fn rule_for_a_runner_covers_the_risks_of_its_command() {
+        let allowed = [("bash", "git push origin *", "allow"), ("bash", "flock f*", "allow")];
+        let policy = policy(ApprovalMode::Auto, rules(&allowed));
+        for (line, expected) in [
+            ("flock f sudo sh -c 'git push origin main'", "rule allow bash `flock f*`"),
+            ("flock g sh -c 'git push origin main'", "rule allow bash `git push origin *`"),
+            ("flock g sudo sh -c 'git push origin main'", "asks"),
+        ] {
+            assert_eq!(bash(&policy, line), expected, "{line}");
         }
     }
 

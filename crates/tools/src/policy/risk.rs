@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use tiller_core::protected_path::Protection;
 
+use super::configured_rule::ConfiguredRule;
 use super::shell::{self, Segment, SelfCall, UnparsedLine};
 
 mod arguments;
@@ -42,14 +43,26 @@ const DEPTH: usize = 4;
 /// Maximum number of directories in which a command is checked if its line has several `cd`.
 const MAX_VISITED: usize = 64;
 
-/// Finds the worst risk of a command line; `None` if none is known.
+/// Finds the worst risk of a command line, preferably one that no rule covers; `None` if none is known.
 pub(super) fn find_risk(line: &str, context: CommandContext<'_>) -> Option<Risk> {
     judge_line(line, context, DEPTH)
 }
 
-/// Returns the first of the worst risks.
+/// Returns the first of the worst risks that no rule covers. If rules cover all risks, returns the first of the worst
+/// ones with all of these rules.
 pub(super) fn find_worst(risks: impl IntoIterator<Item = Risk>) -> Option<Risk> {
-    risks.into_iter().min_by_key(|risk| risk.kind)
+    let (covered, open): (Vec<Risk>, Vec<Risk>) = risks.into_iter().partition(Risk::is_covered);
+    let worst = |risks: Vec<Risk>| risks.into_iter().min_by_key(|risk| risk.kind);
+    if !open.is_empty() {
+        return worst(open);
+    }
+    let mut covered_by: Vec<ConfiguredRule> = Vec::new();
+    for rule in covered.iter().flat_map(|risk| &risk.covered_by) {
+        if !covered_by.contains(rule) {
+            covered_by.push(rule.clone());
+        }
+    }
+    worst(covered).map(|risk| Risk { covered_by, ..risk })
 }
 
 /// Finds the worst risk of a line that a shell runs with the context's variables.
@@ -125,7 +138,7 @@ fn judge_self_call(segment: &Segment, segments: &[Segment]) -> Option<Risk> {
     Some(Risk::new(kind, "looks like a fork bomb"))
 }
 
-/// A command of a line and its risks.
+/// A command of a line and the risks that no rule covers.
 #[derive(Debug)]
 pub(super) struct JudgedCommand {
     pub written: Segment,
@@ -134,7 +147,7 @@ pub(super) struct JudgedCommand {
     pub risks: Vec<Risk>,
 }
 
-/// Lists the commands of a line, each with its risks.
+/// Lists the commands of a line, each with the risks that no rule covers.
 pub(super) fn list_risks(
     line: &str,
     context: CommandContext<'_>,
@@ -151,7 +164,7 @@ pub(super) fn list_risks(
         let (risks, _) = judge_segments(segments, context, DEPTH);
         for ((command, segment), risks) in commands.iter_mut().zip(segments).zip(risks) {
             command.expanded = Some(segment).filter(|it| **it != command.written).cloned();
-            command.risks.extend(risks);
+            command.risks.extend(risks.into_iter().filter(|risk| !risk.is_covered()));
         }
     }
     Ok(commands)
@@ -194,7 +207,7 @@ fn list_segment_risks(segment: &Segment, context: CommandContext<'_>, depth: usi
     let input_code = code::list_input_code(segment).iter();
     of_words.extend(input_code.flat_map(|code| list_code_risks(code, context, depth)));
     of_words.extend(unknown.filter(|_| context.is_certain));
-    of_words.retain(|risk| !context.rules.cover_risk(&segment.words, risk.kind));
+    let of_words = of_words.into_iter().map(|risk| context.rules.cover(&segment.words, risk));
     let of_files = [private, protection, outside, credentials].into_iter().flatten();
     devices.chain(of_words).chain(of_files).collect()
 }
@@ -211,9 +224,11 @@ fn judge_words(words: &[String], context: CommandContext<'_>, depth: usize) -> O
     find_worst(list_word_risks(words, context, depth))
 }
 
-/// Lists the risks of a command's words, apart from its redirections.
+/// Lists the risks of a command's words, apart from its redirections, that no rule covers.
 pub(super) fn list_command_risks(words: &[String], context: CommandContext<'_>) -> Vec<Risk> {
-    list_word_risks(words, context, DEPTH)
+    let mut risks = list_word_risks(words, context, DEPTH);
+    risks.retain(|risk| !risk.is_covered());
+    risks
 }
 
 /// Lists all risks of a command's words.
@@ -294,7 +309,10 @@ fn list_code_risks(code: &str, context: CommandContext<'_>, depth: usize) -> Vec
 fn judge_literals(words: &[String], context: CommandContext<'_>, depth: usize) -> Option<Risk> {
     let risk = judge_possible(words, context, depth)?;
     Some(match risk.kind {
-        RiskKind::Destroys => Risk::dangerous(format!("may run as code: {}", risk.reason)),
+        RiskKind::Destroys => {
+            let reason = format!("may run as code: {}", risk.reason);
+            Risk { kind: RiskKind::Dangerous, reason, ..risk }
+        }
         _ => risk,
     })
 }
@@ -307,9 +325,9 @@ fn judge_program(
     match name {
         "doas" | "pkexec" | "run0" | "runuser" | "su" | "sudo" => {
             let starts = (0..arguments.len()).take(STARTS).map(|at| &arguments[at..]);
-            let mut runs = starts.filter_map(|words| judge_run(words, context, depth));
-            runs.find(|risk| risk.kind == RiskKind::Destroys)
-                .or_else(|| Some(Risk::dangerous(format!("runs as another user ({name})"))))
+            let runs = starts.filter_map(|words| judge_run(words, context, depth));
+            let destroys = runs.filter(|risk| risk.kind == RiskKind::Destroys);
+            find_worst(destroys.chain([Risk::dangerous(format!("runs as another user ({name})"))]))
         }
         "rm" => judge_rm(arguments, context),
         "chmod" | "chown" | "chgrp" if changes_recursively(arguments) => judge_chmod(arguments, context),
@@ -427,8 +445,8 @@ fn judge_git(arguments: &[String], context: CommandContext<'_>, depth: usize) ->
                 .then(|| "changes git's configuration for all users".into())
         })
         .or_else(|| git_data_loss::pushes(arguments).then(|| "pushes to a remote (git push)".into()));
-    find_worst(runs.iter().filter_map(|words| judge_run(words, context, depth)))
-        .or_else(|| own.map(Risk::dangerous))
+    let of_runs = runs.iter().filter_map(|words| judge_run(words, context, depth));
+    find_worst(of_runs.chain(own.map(Risk::dangerous)))
 }
 
 /// Finds the risk of a line for another shell, which has none of this one's variables.
