@@ -257,7 +257,7 @@ fn list_word_risks(words: &[String], context: CommandContext<'_>, depth: usize) 
     });
     let own = programs(words).into_iter().flat_map(risks).flatten();
     let changes = [embedded::find_variable(words), embedded::find_redefinition(words)].into_iter();
-    let unknown = unknown::find_unknown(words, context.variables).filter(|_| context.is_certain);
+    let unknown = unknown::find_unknown(words, context).filter(|_| context.is_certain);
     let changes = changes.flatten().chain(unknown).map(Risk::dangerous);
     own.chain(nested).chain(possible).chain(changes).collect()
 }

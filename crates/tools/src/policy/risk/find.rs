@@ -87,18 +87,32 @@ fn is_runner(word: &str) -> bool {
 
 /// Lists the patterns of a `find` for the files that it selects.
 pub(super) fn list_patterns(arguments: &[String]) -> Vec<String> {
-    let pairs = arguments.windows(2).enumerate().filter(|(_, pair)| PATTERNS.contains(&pair[0].as_str()));
-    let selected = pairs.filter(|(at, _)| {
-        let is_negated = at.checked_sub(1).is_some_and(|at| ["!", "-not"].contains(&arguments[at].as_str()));
-        let next = arguments[at + 2..].iter().find(|word| *word != ")");
-        !is_negated && next.is_none_or(|word| word != "-prune")
-    });
-    // A regular expression counts by the name in it.
-    let plain = |pair: &[String]| match pair[0].ends_with("regex") && pair[1].contains("env") {
-        true => ".env".to_owned(),
-        false => pair[1].clone(),
-    };
-    selected.map(|(_, pair)| plain(pair)).collect()
+    let (mut patterns, mut negated_groups, mut is_negated) = (Vec::new(), Vec::new(), false);
+    for (at, pair) in arguments.windows(2).enumerate() {
+        let in_negated = negated_groups.last().copied().unwrap_or_default();
+        let is_pruned =
+            || arguments[at + 2..].iter().find(|word| *word != ")").is_some_and(|it| it == "-prune");
+        match pair[0].as_str() {
+            "!" | "-not" => {
+                is_negated = !is_negated;
+                continue;
+            }
+            "(" => negated_groups.push(in_negated != is_negated),
+            ")" => drop(negated_groups.pop()),
+            option if PATTERNS.contains(&option) && in_negated == is_negated && !is_pruned() => {
+                patterns.push(plain_pattern(option, &pair[1]));
+            }
+            _ => {}
+        }
+        is_negated = false;
+    }
+    patterns
+}
+
+/// Returns the pattern of an option; a regular expression counts by the name in it.
+fn plain_pattern(option: &str, pattern: &str) -> String {
+    let is_environment = option.ends_with("regex") && pattern.contains("env");
+    if is_environment { ".env".to_owned() } else { pattern.to_owned() }
 }
 
 /// Lists the commands that `find` with these arguments runs, with the searched paths in place of `{}`; `-delete` is an

@@ -3,12 +3,13 @@
 use super::super::shell::{SUBSTITUTION, Segment};
 use super::arguments::{base_name, is_assignment, program, targets};
 use super::command_context::CommandContext;
-use super::outside::NAMING;
-use super::{fd, find};
+use super::embedded::SETTERS;
+use super::outside::{NAMING, UNREAD_BY_GIT};
+use super::{fd, find, git_data_loss};
 
 /// Returns true if a command lists credential files (`find`, `ls`, `git ls-files`, `echo`), or searches directories that
-/// contain some, and another command gets their names to read the files: by an action, in a substitution, or from its
-/// input in the same statement.
+/// contain some, and another command gets their names to read the files: by an action, in a substitution or a variable,
+/// or from its input in the same statement.
 pub(super) fn passes_on_credentials(
     segment: &Segment,
     segments: &[Segment],
@@ -24,23 +25,79 @@ pub(super) fn passes_on_credentials(
         "echo" | "git" | "ls" | "printf" => targets(arguments).any(|path| context.names_credential(path)),
         _ => return false,
     };
-    let is_named = || names_credential(name, arguments, context);
-    if !is_searched && !is_named() {
+    let is_named = names_credential(name, arguments, context);
+    if !is_searched && !is_named {
         return false;
     }
     let runs_reader = match name {
         "fd" | "fdfind" => fd::list_run_commands(arguments).iter().any(|words| is_reader(words)),
         _ => find::list_run_commands(arguments).into_iter().any(is_reader),
     };
-    let takes_names = |other: &Segment| {
-        let mut named = other.words.iter().chain(&other.inputs);
-        let has_substitution = named.any(|word| word.contains(SUBSTITUTION));
-        let assigns = other.words.iter().any(|word| is_assignment(word) && word.contains(SUBSTITUTION));
-        let from_input = takes_input_names(other);
-        (is_reader(&other.words) && (from_input || has_substitution)) || (assigns && is_named())
-    };
-    let mut same_statement = segments.iter().filter(|other| other.statement == segment.statement);
-    runs_reader || same_statement.any(takes_names)
+    runs_reader || reach_reader(segment.statement, segments, is_named)
+}
+
+/// Returns true if a command reads the files whose names a statement prints. Only names that match a pattern (`is_named`)
+/// are followed into assigned variables.
+fn reach_reader(statement: usize, segments: &[Segment], is_named: bool) -> bool {
+    let (mut statements, mut variables) = (vec![statement], Vec::new());
+    let mut at = 0;
+    while let Some(statement) = statements.get(at).copied() {
+        at += 1;
+        let takers = segments.iter().filter(|other| other.statement == statement && takes_names(other));
+        for taker in takers {
+            let set = list_set_variables(&taker.words);
+            if set.is_empty() && is_reader(&taker.words) {
+                return true;
+            }
+            let is_assignment = program(&taker.words).0.is_empty();
+            variables.extend(set.into_iter().filter(|_| is_named || !is_assignment));
+        }
+        let users = segments.iter().filter(|user| variables.iter().any(|name| uses(user, name)));
+        for user in users {
+            let is_copied = user.words.iter().any(|word| is_assignment(word) && word.contains('$'));
+            let is_input = user.inputs.iter().any(|path| path.contains('$'));
+            if is_copied || is_input || is_reader(&user.words) {
+                return true;
+            }
+            if prints_operands(&user.words) && !statements.contains(&user.statement) {
+                statements.push(user.statement);
+            }
+        }
+    }
+    false
+}
+
+/// Returns true if a command may get the names that another one of its statement prints.
+fn takes_names(segment: &Segment) -> bool {
+    let mut named = segment.words.iter().chain(&segment.inputs);
+    named.any(|word| word.contains(SUBSTITUTION)) || takes_input_names(segment)
+}
+
+/// Lists the variables that a command sets to what it gets: by assignments, in a loop, or with `read`.
+fn list_set_variables(words: &[String]) -> Vec<&str> {
+    let (name, arguments) = program(words);
+    match (words, name) {
+        ([first, variable, ..], _) if first == "for" => vec![variable.as_str()],
+        (_, "") => words.iter().filter_map(|word| word.split_once('=')?.0.split(['+', '[']).next()).collect(),
+        (_, "mapfile" | "read" | "readarray") => {
+            let named = targets(arguments).map(String::as_str);
+            let mut named: Vec<&str> = named.filter(|name| name.starts_with(char::is_alphabetic)).collect();
+            if named.is_empty() {
+                named.push(if name == "read" { "REPLY" } else { "MAPFILE" });
+            }
+            named
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns true if a command uses a variable, or passes it on to other programs.
+fn uses(segment: &Segment, variable: &str) -> bool {
+    let forms = [format!("${variable}"), format!("${{{variable}")];
+    let mut texts = segment.words.iter().chain(&segment.inputs).chain(&segment.texts);
+    let is_exported =
+        || SETTERS.contains(&program(&segment.words).0) && segment.words.iter().any(|word| word == variable);
+    texts.any(|text| forms.iter().any(|form| text.contains(form))) || is_exported()
 }
 
 /// Returns true if a command takes the names of files from its input: for another command, for an archive, or into a
@@ -58,13 +115,24 @@ fn takes_input_names(segment: &Segment) -> bool {
 /// Programs that print their operands or parts of them.
 const PRINTING: &[&str] = &["basename", "dirname", "echo", "printf"];
 
+/// Programs that print the names of the files that their operands name.
+const LISTING: &[&str] = &["du", "ls", "stat"];
+
+fn prints_operands(words: &[String]) -> bool {
+    let (name, _) = program(words);
+    PRINTING.contains(&name) || LISTING.contains(&name)
+}
+
 /// Returns true for a program that does more with the files named by its operands than to show their names: it may read
 /// them, run a program that does, or change who may read them.
 fn is_reader(words: &[String]) -> bool {
     let (name, arguments) = program(words);
     let shows_names =
         NAMING.contains(&name) && !arguments.iter().any(|word| word.starts_with("--files0-from"));
-    !name.is_empty() && !shows_names && !PRINTING.contains(&name)
+    let is_unread =
+        || git_data_loss::split_command(arguments).is_some_and(|it| UNREAD_BY_GIT.contains(&it.0));
+    let only_names = shows_names || PRINTING.contains(&name) || (name == "git" && is_unread());
+    !name.is_empty() && !only_names
 }
 
 /// Returns true if the patterns of a `find` or `fd` select environment files or other credential files.
@@ -153,6 +221,34 @@ mod tests {
             "fd -H .env -x ls -l",
             "find . -name '.env*' | xargs -n1 dirname",
             "find . -name '.env*' -exec basename {} \\;",
+        ] {
+            assert_eq!(risk_in_work(line), None, "{line}");
+        }
+    }
+    #[test]
+    fn found_credentials_in_variables_are_followed() {
+        for line in [
+            "F=$(find . -name .env); echo \"$F\" | xargs cat",
+            "F=$(find . -name .env); echo $F | while read g; do cat $g; done",
+            "F=$(find . -name .env); G=$F; cat $G",
+            "F=$(find . -name .env); export F; ./x",
+            "find . -name .env | while read; do cat $REPLY; done",
+            "find . -name .env | while read f; do echo \"$(< $f)\"; done",
+            "find ~ -type f | while read -r f; do cat \"$f\"; done",
+            "F=$(find . -name .env); if [ -n \"$F\" ]; then sh -c \"cat $F\"; fi",
+            "find . -not \\( -not -name .env \\) -exec cat {} +",
+            "find . \\( -name .env \\) -not -name x | xargs cat",
+            "echo .env | xargs git show",
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(READS_CREDENTIALS), "{line}");
+        }
+        for line in [
+            "N=$(find . -name '.env*' | wc -l); echo $N; [ $N -gt 0 ] && make",
+            "F=$(find . -name .env -print -quit); [ -n \"$F\" ] && echo found",
+            "find . -name '.env*' | while read f; do echo $f; done",
+            "for f in $(find . -name '.env*'); do echo \"${f}\"; git rm --cached \"$f\"; done",
+            "echo .env | xargs git rm --cached; git rm --cached $(git ls-files '*.env')",
+            "find . -not \\( -name .env -o -name x \\) -type f | xargs grep x",
         ] {
             assert_eq!(risk_in_work(line), None, "{line}");
         }

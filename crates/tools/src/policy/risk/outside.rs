@@ -84,7 +84,8 @@ const UNREAD: &[&str] = &[
 ];
 
 /// Subcommands of git that at most show the names of files.
-const UNREAD_BY_GIT: &[&str] = &["add", "check-ignore", "ls-files", "mv", "rm", "status", "update-index"];
+pub(super) const UNREAD_BY_GIT: &[&str] =
+    &["add", "check-ignore", "ls-files", "mv", "rm", "status", "update-index"];
 
 /// Long options of grep and rg whose value is the next word.
 const SEARCH_OPTIONS: &[&str] = &[

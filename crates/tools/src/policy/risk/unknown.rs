@@ -4,22 +4,24 @@ use super::super::shell::{self, Segment};
 use super::arguments::{
     SHELLS, base_name, is_assignment, line_of_shell, list_program_words, program, targets,
 };
-use super::variables::{Variable, is_reference, is_word_known, strip_fixed};
+use super::command_context::CommandContext;
+use super::variables::{Variable, is_fixed_dir, is_reference, is_word_known, strip_fixed};
 use super::{download, git_data_loss, runners, xargs};
 
 /// Returns the reason it is unknown what a command runs: a word that names a program comes from a variable or a
 /// substitution or is a pattern, or a shell or an interpreter runs the output of another command.
-pub(super) fn find_unknown(words: &[String], variables: &[Variable]) -> Option<String> {
+pub(super) fn find_unknown(words: &[String], context: CommandContext<'_>) -> Option<String> {
     if only_looks_up(words) {
         return None;
     }
+    let variables = context.variables;
     let (name, arguments) = program(words);
-    if let Some(word) = list_program_words(words).into_iter().find(|word| is_unknown(word, variables)) {
+    if let Some(word) = list_program_words(words).into_iter().find(|word| is_unknown(word, context)) {
         return Some(undetermined(word));
     }
     let started = runners::find_started(name, arguments);
     let mut candidates = started.iter().flat_map(|started| started.candidates.iter().copied());
-    if let Some(reason) = candidates.find_map(|word| find_unknown_run(word, variables)) {
+    if let Some(reason) = candidates.find_map(|word| find_unknown_run(word, context)) {
         return Some(reason);
     }
     let first = words.iter().find(|word| !is_assignment(word))?;
@@ -34,7 +36,7 @@ pub(super) fn find_unknown(words: &[String], variables: &[Variable]) -> Option<S
             Some(format!("executes the output of another command ({name})"))
         }
         "." | "source" => list_sourced(arguments)
-            .find(|word| is_script_unknown(word, variables))
+            .find(|word| is_script_unknown(word, context))
             .map(|word| undetermined(&format!("{name} {word}"))),
         _ if xargs::takes_line_from_input(words) => {
             Some("executes the output of another command (xargs)".into())
@@ -42,8 +44,9 @@ pub(super) fn find_unknown(words: &[String], variables: &[Variable]) -> Option<S
         "" | "::::" if base_name(first) == "parallel" => {
             Some("executes the output of another command (parallel)".into())
         }
-        _ if download::takes_script(name) => find_unknown_script(name, arguments, variables)
-            .map(|word| undetermined(&format!("{name} {word}"))),
+        _ if download::takes_script(name) => {
+            find_unknown_script(name, arguments, context).map(|word| undetermined(&format!("{name} {word}")))
+        }
         _ => None,
     }
 }
@@ -52,12 +55,17 @@ fn undetermined(command: &str) -> String {
     format!("runs a command that can't be determined: {command}")
 }
 
-/// Returns the reason it is unknown what a word runs that may be a program or a line for a shell.
-fn find_unknown_run(word: &str, variables: &[Variable]) -> Option<String> {
+/// Returns the reason it is unknown what a word runs that may be a program or a line for a shell. The home directory
+/// and the current one are neither.
+fn find_unknown_run(word: &str, context: CommandContext<'_>) -> Option<String> {
     if word.contains(char::is_whitespace) {
-        return shell::segments(word).iter().find_map(|segment| find_unknown(&segment.words, variables));
+        let of_segment = |segment: &Segment| {
+            find_unknown(&segment.words, CommandContext { quoted: &segment.quoted, ..context })
+        };
+        return shell::segments(word).iter().find_map(of_segment);
     }
-    is_unknown(word, variables).then(|| undetermined(word))
+    let is_run = is_unknown(word, context) && !is_fixed_dir(word, context.variables);
+    is_run.then(|| undetermined(word))
 }
 
 /// Iterates over the words that may name the file whose commands a shell reads: the first one, or all after an option.
@@ -68,7 +76,11 @@ fn list_sourced(arguments: &[String]) -> impl Iterator<Item = &String> {
 
 /// Returns the code or the script of a shell or an interpreter if it isn't known: code that is only a variable, or a
 /// script whose name has one. A shell's operands are arguments if it has a line or reads one from its input (`-s`).
-fn find_unknown_script<'a>(name: &str, arguments: &'a [String], variables: &[Variable]) -> Option<&'a str> {
+fn find_unknown_script<'a>(
+    name: &str,
+    arguments: &'a [String],
+    context: CommandContext<'_>,
+) -> Option<&'a str> {
     let reads_line = || line_of_shell(arguments).is_some() || arguments.iter().any(|word| word == "-s");
     if SHELLS.contains(&name) && reads_line() {
         return None;
@@ -76,20 +88,20 @@ fn find_unknown_script<'a>(name: &str, arguments: &'a [String], variables: &[Var
     match arguments.iter().position(|word| download::is_code_flag(name, word)) {
         Some(at) => {
             let code = arguments.get(at + 1)?;
-            (is_reference(code) && !is_word_known(code, variables)).then_some(code)
+            (is_reference(code) && !is_word_known(code, context.variables)).then_some(code)
         }
         None => {
             let script = targets(arguments).next()?;
-            (script.contains('$') && is_script_unknown(script, variables)).then_some(script)
+            (script.contains('$') && is_script_unknown(script, context)).then_some(script)
         }
     }
 }
 
 /// Returns true if a variable or a substitution may decide which file a word names. Its directory may be unknown:
 /// `"$NVM_DIR/nvm.sh"`.
-fn is_script_unknown(word: &str, variables: &[Variable]) -> bool {
+fn is_script_unknown(word: &str, context: CommandContext<'_>) -> bool {
     let is_fixed = !base_name(word).contains(['$', '`', '*', '?', '[']) && word.contains('/');
-    !is_fixed && is_unknown(word, variables)
+    !is_fixed && is_unknown(word, context)
 }
 
 /// Returns the reason it is unknown what a command with a pipe as its input runs.
@@ -122,10 +134,13 @@ fn only_looks_up(words: &[String]) -> bool {
     first == "command" && option.starts_with('-') && option.contains(['v', 'V'])
 }
 
-fn is_unknown(word: &str, variables: &[Variable]) -> bool {
-    let name = strip_fixed(word, variables);
-    let is_variable = name.contains(['$', '`']) && !is_word_known(name, variables);
-    is_variable || (!name.contains('$') && is_pattern(name))
+/// Returns true if a variable, a substitution or a pattern decides what a word names. A name in quotes, `'x[y]'`, isn't a
+/// pattern, but a path may be one for a shell that another program starts.
+fn is_unknown(word: &str, context: CommandContext<'_>) -> bool {
+    let name = strip_fixed(word, context.variables);
+    let is_variable = name.contains(['$', '`']) && !is_word_known(name, context.variables);
+    let is_plain = || !name.contains('/') && context.quoted.iter().any(|quoted| quoted.ends_with(name));
+    is_variable || (!name.contains('$') && is_pattern(name) && !is_plain())
 }
 
 /// Checks whether a word is a pattern, for which the shell inserts the names of files. `[` and `[[` are commands.

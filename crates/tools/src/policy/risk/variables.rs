@@ -210,6 +210,12 @@ pub(super) fn strip_fixed<'a>(word: &'a str, variables: &[Variable]) -> &'a str 
     rest.unwrap_or(word)
 }
 
+/// Returns true for the home directory or the current directory.
+pub(super) fn is_fixed_dir(word: &str, variables: &[Variable]) -> bool {
+    let reference = read_reference(word).filter(|(name, _)| is_fixed(name) && !sets_fixed(variables));
+    reference.is_some_and(|(_, length)| length == word.len())
+}
+
 /// Reads a plain reference at the start of a string, `$X`, `${X}` or `${X[@]}`, and returns the name and the
 /// length of the reference. A reference with an operator, such as `${X#a}`, changes the value.
 fn read_reference(text: &str) -> Option<(&str, usize)> {

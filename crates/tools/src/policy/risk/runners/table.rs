@@ -102,6 +102,7 @@ const NPM_CODE: &str =
     "-c -p --call --globalconfig --node-options --package --registry --script-shell --userconfig";
 const SINGULARITY_VALUES: &str = "-B -H -S -W -o --app --bind --cwd --env --env-file --home --hostname \
     --mount --network --overlay --pwd --scratch --security --workdir";
+const TMUX_VALUES: &str = "-F -c -e -l -n -p -s -t -x -y";
 const UV_VALUES: &str = "-C -P -b -c -p --allow-insecure-host --build-constraints --cache-dir --constraints \
     --color --config-file --config-setting --directory --env-file --exclude-newer --extra --fork-strategy \
     --group --index-strategy --keyring-provider --link-mode --no-binary-package --no-build-package --no-extra \
@@ -251,6 +252,12 @@ pub(super) const RUNNERS: &[Runner] = &[
         .code("-p --property"),
     Runner::new("taskset").own(1),
     Runner::new("tini").values("-e -p"),
+    Runner::new("tmux new").commands().values(TMUX_VALUES),
+    Runner::new("tmux new-session").commands().values(TMUX_VALUES),
+    Runner::new("tmux new-window").commands().values(TMUX_VALUES),
+    Runner::new("tmux neww").commands().values(TMUX_VALUES),
+    Runner::new("tmux split-window").commands().values(TMUX_VALUES),
+    Runner::new("tmux splitw").commands().values(TMUX_VALUES),
     Runner::new("tmux").commands().values("-F -L -n -s -S -t -x -y").code("-c -f"),
     Runner::new("torsocks").values("-P -a -p -u"),
     Runner::new("toybox"),
