@@ -399,6 +399,7 @@ fn judge_changes(words: &[String], context: CommandContext<'_>, depth: usize) ->
 /// Returns true if a program shuts down or restarts the machine.
 fn shuts_down(name: &str, arguments: &[String]) -> bool {
     const ACTIONS: &[&str] = &["halt", "kexec", "poweroff", "reboot", "soft-reboot"];
+    const STARTING: &[&str] = &["isolate", "reload-or-restart", "restart", "start"];
     let has_any = |words: &[&str]| {
         arguments.iter().any(|word| words.contains(&word.strip_suffix(".target").unwrap_or(word)))
     };
@@ -406,11 +407,10 @@ fn shuts_down(name: &str, arguments: &[String]) -> bool {
         "halt" | "poweroff" | "reboot" | "shutdown" => true,
         "init" | "telinit" => has_any(&["0", "6"]),
         "kexec" => has_flag(arguments, 'e', "exec"),
+        // The value of an option may precede the action.
         "loginctl" | "systemctl" => {
-            let mut operands = targets(arguments);
-            let action = operands.next().map_or("", String::as_str);
-            let starts_target = ["isolate", "start"].contains(&action) && has_any(ACTIONS);
-            ACTIONS.contains(&action) || starts_target
+            let acts = arguments.iter().any(|word| ACTIONS.contains(&word.as_str()));
+            acts || (has_any(STARTING) && has_any(ACTIONS))
         }
         _ => false,
     }
@@ -596,6 +596,8 @@ mod tests {
             ("sh -c \"$(curl x)\"", "runs what it downloads"),
             ("systemctl -i reboot", "shuts down or restarts the machine (systemctl)"),
             ("systemctl isolate poweroff.target", "shuts down or restarts the machine (systemctl)"),
+            ("systemctl -M x reboot", "shuts down or restarts the machine (systemctl)"),
+            ("systemctl restart reboot.target", "shuts down or restarts the machine (systemctl)"),
             ("loginctl halt", "shuts down or restarts the machine (loginctl)"),
             ("init 6", "shuts down or restarts the machine (init)"),
             ("telinit 0", "shuts down or restarts the machine (telinit)"),
@@ -1111,7 +1113,7 @@ mod tests {
             "docker compose down -v",
             "rm /tmp/x",
             "systemctl status x; diskutil list; npm init 0",
-            "systemctl status halt.target",
+            "systemctl status halt.target; systemctl -t target cat reboot.target",
             "git checkout main",
             "git checkout -b a/b",
             "git switch main",

@@ -2,6 +2,7 @@
 //! known: whether `x` in `git checkout x` is a branch or a file depends on the repository.
 
 use super::arguments::{has_flag, targets};
+use super::command_context::strip_current;
 
 const UNCOMMITTED: &str = "discards uncommitted changes";
 const PUSHED: &str = "overwrites pushed commits";
@@ -32,7 +33,8 @@ pub(super) fn judge_git(arguments: &[String]) -> Option<String> {
             (discards || forces(rest, ['c', 'C'])).then_some(UNCOMMITTED)
         }
         "checkout-index" => {
-            let writes_elsewhere = rest.iter().any(|word| word.starts_with("--prefix="));
+            let mut prefixes = rest.iter().filter_map(|word| word.strip_prefix("--prefix="));
+            let writes_elsewhere = prefixes.any(|prefix| !is_whole_tree(prefix));
             (has_flag(rest, 'f', "force") && !writes_elsewhere).then_some(UNCOMMITTED)
         }
         "read-tree" => {
@@ -41,9 +43,8 @@ pub(super) fn judge_git(arguments: &[String]) -> Option<String> {
         }
         "rm" => {
             let deletes = has_flag(rest, 'f', "force") && has_flag(rest, 'r', "r");
-            let is_kept = rest.iter().any(|word| ["--cached", "--dry-run", "-n"].contains(&word.as_str()));
-            let is_all = targets(rest).any(|path| [".", "./", "*", ":/"].contains(&path.as_str()));
-            (deletes && is_all && !is_kept).then_some(UNCOMMITTED)
+            let is_kept = has_flag(rest, 'n', "dry-run") || rest.iter().any(|word| word == "--cached");
+            (deletes && targets(rest).any(|path| is_whole_tree(path)) && !is_kept).then_some(UNCOMMITTED)
         }
         "worktree" => {
             let removes = rest.first().is_some_and(|word| word == "remove");
@@ -52,6 +53,12 @@ pub(super) fn judge_git(arguments: &[String]) -> Option<String> {
         _ => judge_unknown(rest),
     };
     loss.map(str::to_owned)
+}
+
+/// Returns true for a path without a name, which is the current directory, the root, all files of the working tree or a
+/// directory above.
+fn is_whole_tree(path: &str) -> bool {
+    strip_current(path).trim_start_matches(['.', '/', '*', ':']).is_empty()
 }
 
 /// Returns git's subcommand and the words after it.
@@ -224,6 +231,12 @@ mod tests {
             ("git read-tree --reset -u HEAD", UNCOMMITTED),
             ("git checkout-index -fa", UNCOMMITTED),
             ("git rm -rf .", UNCOMMITTED),
+            ("git rm -rf ./*", UNCOMMITTED),
+            ("git rm -rf \"$PWD\"", UNCOMMITTED),
+            ("git rm -rf '**'", UNCOMMITTED),
+            ("git rm -rf ../", UNCOMMITTED),
+            ("git checkout-index -fa --prefix=", UNCOMMITTED),
+            ("git checkout-index -fa --prefix=./", UNCOMMITTED),
             ("git worktree remove --force x", UNCOMMITTED),
             ("git stash drop stash@{1}", STASHED),
         ] {
@@ -265,6 +278,7 @@ mod tests {
             "git stash save clear",
             "git stash list --grep drop",
             "git rm -rf --cached .; git rm -r x; git rm -f y; git rm -rf docs/old",
+            "git rm -rfn .; git rm -rf '*.o' .github",
             "git checkout-index -a -f --prefix=out/",
             "git worktree remove x; git read-tree HEAD; git checkout-index -a",
             "git commit -m reset -m clean",

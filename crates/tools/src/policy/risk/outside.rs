@@ -132,12 +132,11 @@ fn list_named<'a>(name: &str, arguments: &'a [String], quoted: &[String]) -> Vec
             operands().take(1).filter(is_one_word).collect()
         }
         "cp" | "install" | "ln" | "mv" | "rsync" | "scp" => operands().last().into_iter().collect(),
-        // The patterns up to the next option are left out of the archive.
+        // The patterns after `-x`, up to the next option, are left out of the archive.
         "zip" => arguments
-            .iter()
-            .skip_while(|word| *word != "-x")
+            .split(|word| word == "-x")
             .skip(1)
-            .take_while(|word| !word.starts_with('-') && *word != "@")
+            .flat_map(|words| words.iter().take_while(|word| !word.starts_with('-') && *word != "@"))
             .collect(),
         _ => Vec::new(),
     };
@@ -400,6 +399,7 @@ mod tests {
             "case \"$f\" in *.env) ls;; esac",
             "tar --exclude=.env -cf x .; rsync --exclude .env a b; grep -r --exclude='.env*' x src",
             "zip -r x . -x '.env' '*.o' -q",
+            "zip -r x . -x '*.o' -x .env",
             "cat .[x]",
             "cargo test '.*'; go test -run '.*' ./...; pytest -k '.*'; mypy --exclude '.*' .",
             "ag '.*' src",
@@ -535,6 +535,8 @@ mod tests {
             ("git worktree move a ../b", "../b"),
             ("git worktree move -f -f a ../b", "../b"),
             ("git bundle create /srv/x main", "/srv/x"),
+            ("git checkout-index -a --prefix=../x/", "../x/"),
+            ("git checkout-index -a --prefix /srv/x/", "/srv/x/"),
             ("xxd -r a ../x", "../x"),
         ] {
             assert_eq!(risk_in_work(line), Some(format!("{WRITES_OUTSIDE}: {path}")), "{line}");

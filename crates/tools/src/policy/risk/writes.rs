@@ -274,8 +274,8 @@ fn find_operands<'a>(
 }
 
 /// Lists the files and directories that git writes: outputs named by options (`--output` of log, `-o` of
-/// archive and format-patch), the directory of a clone, and the changed configuration file. `-C` changes the
-/// directory first.
+/// archive and format-patch), the directory of a clone or of exported files, and the changed configuration file. `-C`
+/// changes the directory first.
 fn list_written_by_git(arguments: &[String]) -> Vec<String> {
     let dir = values(arguments, 'C', "").fold(String::new(), |dir, next| match next.starts_with('/') {
         true => format!("{next}/"),
@@ -289,6 +289,7 @@ fn list_written_by_git(arguments: &[String]) -> Vec<String> {
         Some(("bundle", [action, rest @ ..])) if action == "create" => {
             paths.extend(targets(rest).take(1).map(String::as_str));
         }
+        Some(("checkout-index", rest)) => paths.extend(values(rest, '\0', "prefix")),
         Some(("worktree", [action, rest @ ..])) => paths.extend(find_worktree(action, rest)),
         Some(_) | None => {}
     }
