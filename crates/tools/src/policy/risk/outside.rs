@@ -486,6 +486,9 @@ mod tests {
             ("D=/etc; echo x > $D/hosts", "$D/hosts"),
             ("for d in /etc src; do touch $d/x; done", "$d/x"),
             ("echo x > /tmp/../etc/x", "/tmp/../etc/x"),
+            ("cd .. && cp x \"$(pwd)/y\"", "$PWD/y"),
+            ("D=$(pwd)/..; echo x > $D/y", "$D/y"),
+            ("D=$HOME; echo x > $D/y", "$D/y"),
             ("chmod 644 /etc/x", "/etc/x"),
             ("chown me /srv/x", "/srv/x"),
             ("sh -c 'echo x > ../y'", "../y"),
@@ -497,16 +500,22 @@ mod tests {
             ("echo x > $OUT", "$OUT"),
             ("for f in $(git ls-files); do sed -i s/a/b/ \"$f\"; done", "$f"),
             ("cd $X && echo x > y", "y"),
+            ("cd .. && D=$(pwd) && cd work && echo x > $D/y", "$D/y"),
         ] {
             let expected = format!("{MAY_WRITE_OUTSIDE}: {path} can't be resolved");
             assert_eq!(risk_in_work(line), Some(expected), "{line}");
         }
+    }
+
+    #[test]
+    fn outside_no_write_is_free() {
         for line in [
             "echo x > y 2>/dev/null",
             "echo x > /tmp/y",
             "echo x > \"$TMPDIR/y\"",
             "T=$(mktemp); trap 'rm -f \"$T\"' EXIT; echo x > $T; rm $T",
             "cp ../x .",
+            "cp x \"$(pwd)/y\"; D=$(pwd); echo x > \"$D/y\"; E=$PWD/sub; cp x $E/y",
             "cp x sub/y",
             "cd sub && echo x > ../y",
             "cd /tmp && echo x > y",

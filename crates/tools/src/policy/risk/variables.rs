@@ -13,14 +13,21 @@ pub(in crate::policy) struct Variable {
     values: Vec<String>,
 }
 
-/// Lists the variables that the commands of a line set: by assignments, and by loops over words.
+/// Lists the variables that the commands of a line set: by assignments, and by loops over words. In a line that changes
+/// the directory, an assigned one (`X=$PWD`) isn't known.
 pub(super) fn list_variables(segments: &[Segment]) -> Vec<Variable> {
+    let changes_dir = |segment: &Segment| ["cd", "popd", "pushd"].contains(&program(&segment.words).0);
+    let is_moved = segments.iter().any(changes_dir);
     let mut variables = Vec::new();
     for segment in segments {
         for word in segment.words.iter().filter(|word| is_assignment(word)) {
             let Some((name, value)) = word.split_once('=') else { continue };
             let temporary = || find_temporary(segment, segments);
-            let value = if value == SUBSTITUTION { temporary().unwrap_or(value) } else { value };
+            let value = match value {
+                SUBSTITUTION => temporary().unwrap_or(value),
+                _ if is_moved && (value.contains("$PWD") || value.contains("${PWD")) => UNKNOWN_VALUE,
+                _ => value,
+            };
             // The existing text that a value is appended to isn't known.
             let value =
                 if name.ends_with('+') { format!("{UNKNOWN_VALUE}{value}") } else { value.to_owned() };
@@ -262,7 +269,7 @@ pub(super) fn expand(path: &str, variables: &[Variable], depth: usize) -> Option
         return Some(vec![format!("{}{suffix}", TEMPORARY[0])]);
     }
     if is_fixed(name) || assigned.is_empty() {
-        return None;
+        return (is_fixed(name) && assigned.is_empty()).then(|| vec![path.to_owned()]);
     }
     let values = assigned.into_iter().map(|value| expand(&format!("{value}{suffix}"), variables, depth));
     values.collect::<Option<Vec<_>>>().map(|values| values.concat())

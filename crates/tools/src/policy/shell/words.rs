@@ -8,6 +8,10 @@ use super::braces::{self, CLOSE, OPEN};
 /// The placeholder of a substitution in a word.
 pub(in crate::policy) const SUBSTITUTION: &str = "$(…)";
 
+/// Command lines that print the current directory, and the variable with it.
+const PRINTING_CURRENT: [&str; 3] = ["pwd", "pwd -L", "pwd -P"];
+const CURRENT: &str = "$PWD";
+
 /// A word without quotes, with alternatives in braces expanded, and the command lines in its substitutions.
 #[derive(Debug, Default)]
 pub(super) struct PlainWord {
@@ -22,7 +26,7 @@ pub(super) struct PlainWord {
 pub(in crate::policy) const WILDCARDS: [char; 3] = ['*', '?', '['];
 
 impl PlainWord {
-    /// Parses a word as it is written. Variables aren't replaced: `$X`.
+    /// Parses a word as it is written. Variables aren't replaced: `$X`. `$(pwd)` is the variable `$PWD`.
     pub(super) fn parse(source: &str, options: &ParserOptions) -> Option<Self> {
         let pieces = word::parse(source, options).ok()?;
         // The parser takes a `)` in a comment after two blanks for the end of a substitution.
@@ -94,7 +98,8 @@ impl<'a> WordReader<'a> {
                 self.read_parameter(written)?;
             }
             WordPiece::CommandSubstitution(line) | WordPiece::BackquotedCommandSubstitution(line) => {
-                self.text.push_str(SUBSTITUTION);
+                let is_current = PRINTING_CURRENT.contains(&line.trim());
+                self.text.push_str(if is_current { CURRENT } else { SUBSTITUTION });
                 self.substitutions.push(line.clone());
             }
             WordPiece::EscapeSequence(escape) => {
