@@ -120,7 +120,11 @@ async fn git_pipe_in_place_of_a_file_is_refused() {
     let repository = Repository::new();
     fs::create_dir_all(repository.path("sub/deep")).unwrap();
     let nested = ["sub/.gitignore", "sub/deep/.gitattributes"];
-    for name in [".gitignore", ".gitattributes", ".mailmap", ".git/info/exclude"].into_iter().chain(nested) {
+    let in_repository = ["commondir", "index", "info/exclude", "objects/info/alternates", "refs/heads/other"];
+    let in_repository = in_repository.map(|name| format!(".git/{name}"));
+    let top = [".gitignore", ".gitattributes", ".mailmap"];
+    let names = top.into_iter().chain(nested).chain(in_repository.iter().map(String::as_str));
+    for name in names {
         let path = repository.path(name);
         let _ = fs::remove_file(&path);
         nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
@@ -132,7 +136,10 @@ async fn git_pipe_in_place_of_a_file_is_refused() {
         fs::remove_file(path).unwrap();
     }
     nix::unistd::mkfifo(&repository.path("sub/pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-    assert_eq!(repository.ok("git_status", json!({})).await, "## main\n");
+    symlink("/dev/null", repository.path(".git/info/exclude")).unwrap();
+    repository.ok("git_status", json!({})).await;
+    symlink("../../sub/pipe", repository.path(".git/info/attributes")).unwrap();
+    assert!(repository.call("git_status", json!({})).await.1);
 }
 
 #[tokio::test]

@@ -200,7 +200,7 @@ fn make_links(root: &Path) {
 }
 
 fn make_special_files(root: &Path) {
-    for name in ["top/work/pipe", "top/work/sub/.gitignore", "top/work/.git/info-pipe", "top/outside/pipe"] {
+    for name in ["top/work/pipe", "top/work/sub/.gitignore", "top/outside/pipe"] {
         mkfifo(&root.join(name), Mode::S_IRWXU).unwrap();
     }
     drop(UnixListener::bind(root.join("top/work/socket")).unwrap());
