@@ -39,8 +39,13 @@ const REFUSED_CONNECTIONS: &[&str] = &[
 ];
 
 /// Beginnings of the results of programs that print nothing if they can't connect: `curl -s` exits with 7 (curl's
-/// manual, "Exit codes"), and `wget -q` with 4 (wget's manual, "Exit Status").
-const SILENT_FAILURES: &[&str] = &["[no output]\n[exit code 4]", "[no output]\n[exit code 7]"];
+/// manual, "Exit codes"), and `wget -q` with 4 (wget's manual, "Exit Status"). Others try again until they are stopped.
+const SILENT_FAILURES: &[&str] =
+    &["[no output]\n[exit code 4]", "[no output]\n[exit code 7]", "[no output]\n[stopped after "];
+
+/// Lines up to which the output of a successful command is searched for a refusal, which a pipe or `|| true` hides. A
+/// longer one is more likely to quote such a message.
+const SHORT_OUTPUT: usize = 5;
 
 /// Runs commands in the sandbox.
 #[derive(Clone, Debug)]
@@ -127,7 +132,8 @@ impl SandboxReview {
     /// may have been denied.
     pub(super) fn notices(&self, text: &str, is_error: bool) -> EndNotices {
         let warning = self.programs.find_changes("the command");
-        let refusal = (is_error && may_be_refused(text, self.strength)).then(|| {
+        let is_searched = is_error || text.lines().count() <= SHORT_OUTPUT;
+        let refusal = (is_searched && may_be_refused(text, self.strength)).then(|| {
             let restrictions = &self.restrictions;
             format!(
                 "the sandbox may have refused this: commands {restrictions}; if the command needs more, call bash \
@@ -138,7 +144,7 @@ impl SandboxReview {
     }
 }
 
-/// Returns true if the text of a failed command suggests that the sandbox denied something.
+/// Returns true if a command's text suggests that the sandbox denied something.
 fn may_be_refused(text: &str, strength: SandboxStrength) -> bool {
     let text = text.to_ascii_lowercase();
     let contains = |traces: &[&str]| traces.iter().any(|trace| text.contains(trace));
@@ -346,12 +352,24 @@ mod tests {
         assert!(refused("fatal: Failed to connect to example.org port 443", tcp));
         assert!(!refused("fatal: Failed to connect to example.org port 443", writes));
         assert!(!refused("error[E0308]: mismatched types", tcp));
-        for silent in ["[exit code 7]", "[exit code 4]"] {
+        for silent in ["[exit code 7]", "[exit code 4]", "[stopped after 120 s, along with everything]"] {
             let text = format!("[no output]\n{silent}");
             assert_eq!((refused(&text, tcp), refused(&text, writes)), (true, false), "{text}");
         }
         assert!(!refused("[no output]\n[exit code 1]", tcp));
-        assert!(!refused("[no output]\n[stopped after 120 s, along with everything it had started]", tcp));
+        assert!(!refused("compiling\n[stopped after 120 s, along with everything it had started]", tcp));
+    }
+
+    #[test]
+    fn review_searches_short_output_of_a_successful_command() {
+        let dir = tempfile::tempdir().unwrap();
+        let programs = ProgramReview::start(dir.path());
+        let review =
+            SandboxReview { restrictions: String::new(), strength: SandboxStrength::WritesAndTcp, programs };
+        let hidden = "curl: (7) Failed to connect to localhost port 9200";
+        let notices = |text: &str, is_error| review.notices(text, is_error).for_model.len();
+        let quoted = "a line\n".repeat(SHORT_OUTPUT) + hidden;
+        assert_eq!([notices(hidden, false), notices(&quoted, false), notices(&quoted, true)], [1, 0, 1]);
     }
 
     #[test]
