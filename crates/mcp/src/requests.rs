@@ -137,9 +137,17 @@ impl RequestExchange<'_> {
             ServiceError::McpError(error) => error.message.to_string(),
             ServiceError::TransportClosed => "it ended during the call".to_owned(),
             error if error.is_authorization_required() => needs_login(&self.live.asker.server),
+            ServiceError::TransportSend(error) => {
+                format!("it can't be reached: {}", root_cause(&*error.error))
+            }
             error => error.to_string(),
         }
     }
+}
+
+/// Returns the innermost cause: the others name the types of the connection.
+fn root_cause(error: &dyn std::error::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), root_cause)
 }
 
 /// Counts a request as running until it is dropped.

@@ -56,10 +56,18 @@ pub(crate) fn resource(contents: ResourceContents) -> UserBlock {
     match contents {
         ResourceContents::TextResourceContents { uri, text: body, .. } => text(format!("{uri}:\n{body}")),
         ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
-            image_or_note(blob, mime_type.as_deref().unwrap_or_default(), &uri)
+            let mime_type = mime_type.unwrap_or_default();
+            match decoded_text(&blob).filter(|_| mime_type.starts_with("text/")) {
+                Some(body) => text(format!("{uri}:\n{body}")),
+                None => image_or_note(blob, &mime_type, &uri),
+            }
         }
         _ => text(UNKNOWN),
     }
+}
+
+fn decoded_text(base64: &str) -> Option<String> {
+    String::from_utf8(STANDARD.decode(base64).ok()?).ok()
 }
 
 fn image_or_note(data: String, mime_type: &str, what: &str) -> UserBlock {
@@ -90,6 +98,7 @@ mod tests {
     fn tool_output_maps_every_kind_of_content() {
         let contents = ResourceContents::text("body", "file:///a");
         let picture = ResourceContents::blob("aWNvbg==", "file:///i").with_mime_type("image/png");
+        let encoded = ResourceContents::blob("aWNvbg==", "file:///t").with_mime_type("text/plain");
         let output = tool_output(CallToolResult::success(vec![
             ContentBlock::text("one"),
             ContentBlock::image("cG5n", "image/png"),
@@ -98,6 +107,7 @@ mod tests {
             ContentBlock::audio("d2F2", "audio/wav"),
             ContentBlock::resource(contents),
             ContentBlock::resource(picture),
+            ContentBlock::resource(encoded),
             ContentBlock::resource_link(Resource::new("x://y", "y")),
         ]));
         let expected = vec![
@@ -108,6 +118,7 @@ mod tests {
             text("[a sound that can't be shown: audio/wav, 3 bytes]"),
             text("file:///a:\nbody"),
             image("aWNvbg==", "image/png"),
+            text("file:///t:\nicon"),
             text("resource x://y (y)"),
         ];
         assert_eq!(output, ToolOutput { content: expected, ..ToolOutput::default() });

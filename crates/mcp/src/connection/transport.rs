@@ -62,10 +62,7 @@ async fn open_stdio(
     options: &McpOptions,
     asker: ElicitationSender,
 ) -> Result<OpenConnection, String> {
-    let sandbox = sandbox_of(server, options);
-    let has_network = sandbox.as_ref().is_none_or(|profile| profile.network == NetworkAccess::Allowed);
-    let runner = options.runner.clone();
-    let runner = sandbox.into_iter().fold(runner, Runner::with_sandbox);
+    let runner = sandbox_of(server, options).into_iter().fold(options.runner.clone(), Runner::with_sandbox);
     let child = stdio::start(endpoint, &runner, &options.cwd, &options.secrets);
     let child = child.map_err(|error| error.to_string())?;
     let mut stderr = JoinSet::new();
@@ -80,7 +77,7 @@ async fn open_stdio(
         }
         Err(error) => error.to_string(),
     };
-    Err(if has_network { reason } else { with_network_hint(reason, server.name()) })
+    Err(explain_failure(reason, server, options))
 }
 
 async fn connect<T: Transport<RoleClient> + 'static>(
@@ -95,9 +92,12 @@ async fn connect<T: Transport<RoleClient> + 'static>(
 }
 
 /// Returns the sandbox for a server's program: one that a project's file configures may use TCP only if a rule
-/// allows it.
+/// allows it. A server at an address has no program.
 fn sandbox_of(server: &Server, options: &McpOptions) -> Option<SandboxProfile> {
-    let ConfigOrigin::Project(_) = &server.config.origin else { return None };
+    let (ConfigOrigin::Project(_), Endpoint::Stdio(_)) = (&server.config.origin, &server.config.endpoint)
+    else {
+        return None;
+    };
     let mut profile = options.sandbox.clone()?;
     if options.networked.iter().any(|name| name == server.name()) {
         profile.network = NetworkAccess::Allowed;
@@ -105,9 +105,16 @@ fn sandbox_of(server: &Server, options: &McpOptions) -> Option<SandboxProfile> {
     Some(profile)
 }
 
-/// Adds the way to TCP to the reason why a server without it failed, unless its program couldn't be started.
+/// Adds the way to TCP to the reason why a server without it failed.
+pub(super) fn explain_failure(reason: String, server: &Server, options: &McpOptions) -> String {
+    match sandbox_of(server, options) {
+        Some(profile) if profile.network == NetworkAccess::Denied => with_network_hint(reason, server.name()),
+        Some(_) | None => reason,
+    }
+}
+
 fn with_network_hint(reason: String, name: &str) -> String {
-    // The supervisor's message.
+    // The supervisor's message: the program couldn't be started.
     if reason.starts_with("can't start ") {
         return reason;
     }
