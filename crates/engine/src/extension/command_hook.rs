@@ -35,6 +35,12 @@ const KILL_TIME: Duration = Duration::from_secs(5);
 /// Maximum length of a command line in a message, in characters.
 const MAX_QUOTE: usize = 60;
 
+/// The argument of the file tools.
+const PATH: &str = "path";
+
+/// Its name in Claude Code.
+const FILE_PATH: &str = "file_path";
+
 impl Extensions {
     /// Adds the commands in settings files as one extension, if there are any. Add it last, so that it sees
     /// the arguments of calls after all other changes.
@@ -88,7 +94,7 @@ impl CommandHooks {
         let others: Vec<HookCommand> = left.map(|(command, _)| command.clone()).collect();
         let answer = combine(answers);
         let Some(arguments) = answer.arguments.clone() else { return answer };
-        let changed = ToolCall { arguments, ..call.clone() };
+        let changed = ToolCall { arguments: own_arguments(arguments, call), ..call.clone() };
         let again = combine(self.answers(&others, &input(&changed)).await);
         answer.and(HookAnswer { context: None, ..again })
     }
@@ -224,9 +230,10 @@ impl Extension for CommandHooks {
                 (HookDecision::Proceed, None) => Ok(CallVerdict::Allow),
                 (HookDecision::Ask(reason), None) => Ok(CallVerdict::Ask { reason }),
                 (HookDecision::Proceed, Some(arguments)) => {
-                    Ok(CallVerdict::Rewrite { arguments, approval: None })
+                    Ok(CallVerdict::Rewrite { arguments: own_arguments(arguments, call), approval: None })
                 }
                 (HookDecision::Ask(reason), Some(arguments)) => {
+                    let arguments = own_arguments(arguments, call);
                     Ok(CallVerdict::Rewrite { arguments, approval: Some(reason) })
                 }
             }
@@ -286,8 +293,27 @@ fn combine(answers: Vec<HookAnswer>) -> HookAnswer {
     answers.into_iter().fold(HookAnswer::default(), HookAnswer::and)
 }
 
+/// Returns the fields of a call. A path also has its name in Claude Code, which hooks that are written for that read.
 fn call_fields(call: &ToolCall) -> Value {
-    json!({"tool_name": call.name, "tool_use_id": call.id, "tool_input": call.arguments})
+    let mut input = call.arguments.clone();
+    if let (Some(path), Some(entries)) = (call.arguments.get(PATH), input.as_object_mut()) {
+        entries.entry(FILE_PATH).or_insert_with(|| path.clone());
+    }
+    json!({"tool_name": call.name, "tool_use_id": call.id, "tool_input": input})
+}
+
+/// Removes the second name of the path from the arguments that a hook returns for a call. A path that the hook has
+/// changed there replaces the first.
+fn own_arguments(mut arguments: Value, call: &ToolCall) -> Value {
+    let Some(entries) = arguments.as_object_mut().filter(|_| call.arguments.get(FILE_PATH).is_none()) else {
+        return arguments;
+    };
+    if let Some(path) = entries.remove(FILE_PATH)
+        && (Some(&path) != call.arguments.get(PATH) || !entries.contains_key(PATH))
+    {
+        entries.insert(PATH.to_owned(), path);
+    }
+    arguments
 }
 
 /// Returns a hook's text as a block of a result.
@@ -301,5 +327,31 @@ fn quote(line: &str) -> String {
     match first.char_indices().nth(MAX_QUOTE) {
         Some((end, _)) => format!("{}…", &first[..end]),
         None => first.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn call_fields_have_the_path_under_both_names() {
+        let call = |arguments: Value| ToolCall {
+            id: "c".into(),
+            name: "write_file".into(),
+            arguments,
+            raw_arguments: None,
+            thought_signature: None,
+        };
+        let written = call(json!({"path": "a", "content": "x"}));
+        let input = call_fields(&written)["tool_input"].take();
+        assert_eq!(input, json!({"path": "a", "file_path": "a", "content": "x"}));
+        let returned = |arguments: Value| own_arguments(arguments, &written)["path"].take();
+        assert_eq!(own_arguments(input, &written), written.arguments);
+        assert_eq!(returned(json!({"path": "a", "file_path": "b"})), "b");
+        assert_eq!(returned(json!({"path": "b", "file_path": "a"})), "b");
+        assert_eq!(returned(json!({"file_path": "a"})), "a");
+        let of_server = call(json!({"file_path": "a"}));
+        assert_eq!(own_arguments(json!({"file_path": "b"}), &of_server), json!({"file_path": "b"}));
     }
 }
