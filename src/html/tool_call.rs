@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::markdown::code;
 use super::markup::Markup;
 use crate::message::{BashExecutionMessage, ToolCall, ToolResultMessage, UserBlock, joined_text};
-use crate::render::{DiffKind, DiffLine, Language, diff_lines, result_note};
+use crate::render::{DiffKind, DiffLine, Language, diff_lines, final_arguments, result_note};
 use crate::tool_catalog::ToolCatalog;
 use crate::tool_spec::OutputKind;
 
@@ -32,6 +32,11 @@ enum ResultState {
 /// Renders a result with its call, if the log has that.
 pub(super) fn result(result: &ToolResultMessage, call: Option<&ToolCall>, tools: &ToolCatalog) -> Markup {
     let (mut out, state, details) = (Markup::default(), state(result), result.details.as_ref());
+    let ran = call.map(|call| {
+        let arguments = final_arguments(&call.arguments, details).clone();
+        ToolCall { arguments, ..call.clone() }
+    });
+    let call = ran.as_ref();
     let detail = |key: &str| details.and_then(|details| details[key].as_str());
     let diff = detail("diff").map(|diff| diff_lines(diff, detail("path").unwrap_or_default()));
     let short = diff.as_ref().is_some_and(|lines| lines.len() <= SHORT_DIFF);

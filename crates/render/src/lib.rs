@@ -34,7 +34,7 @@ pub use line::{CopyAs, Line, Margins, Role, Span, Style, Wrap};
 pub use link::{AddressStyle, link_addresses, safe_address};
 pub use markdown::{markdown, options as markdown_options};
 pub use options::{Highlighting, LayoutOptions, LinkStyle, MAX_PROSE_WIDTH, RenderOptions};
-pub use result_note::result_note;
+pub use result_note::{final_arguments, result_note};
 pub use sanitize::{ControlChars, clipboard_text, sanitize};
 pub use sanitizing_writer::SanitizingWriter;
 pub use stream::{MarkdownStream, preview};

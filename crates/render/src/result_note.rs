@@ -2,11 +2,25 @@
 
 use serde_json::Value;
 
+/// Returns the arguments that a call ran with: an extension may have changed the model's.
+#[must_use]
+pub fn final_arguments<'a>(arguments: &'a Value, details: Option<&'a Value>) -> &'a Value {
+    details.and_then(|details| details.get("rewritten")?.get("arguments")).unwrap_or(arguments)
+}
+
 /// Summarizes a result's details: `+3 −1`, `timed out`, `exit 2`, `12 lines`. Empty if there are no such
-/// details.
+/// details. A call whose arguments an extension has changed says so first.
 #[must_use]
 pub fn result_note(details: Option<&Value>) -> String {
     let Some(details) = details else { return String::new() };
+    let changers = details["rewritten"]["by"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let changers: Vec<&str> = changers.collect();
+    let change = (!changers.is_empty()).then(|| format!("changed by {}", changers.join(", ")));
+    let notes = change.into_iter().chain(Some(outcome_note(details)).filter(|note| !note.is_empty()));
+    notes.collect::<Vec<_>>().join(", ")
+}
+
+fn outcome_note(details: &Value) -> String {
     let count = |key: &str| details[key].as_u64();
     if let (Some(added), Some(removed)) = (count("added"), count("removed")) {
         return format!("+{added} −{removed}");
@@ -38,6 +52,10 @@ mod tests {
             (json!({"lines": 1}), "1 line"),
             (json!({"matches": 0}), "0 matches"),
             (json!({"files": 2}), "2 entries"),
+            (
+                json!({"files": 2, "rewritten": {"by": ["hooks"], "arguments": {}}}),
+                "changed by hooks, 2 entries",
+            ),
             (json!("text"), ""),
         ] {
             assert_eq!(result_note(Some(&details)), note, "{details}");

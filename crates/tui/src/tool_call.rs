@@ -231,7 +231,11 @@ impl ToolCallBlock {
     }
 
     fn argument(&self) -> String {
-        self.traits.shown_argument.text(&self.args)
+        let details = match &self.state {
+            CallState::Done { outcome, .. } => outcome.details.as_ref(),
+            _ => None,
+        };
+        self.traits.shown_argument.text(render::final_arguments(&self.args, details))
     }
 
     fn shown_argument(&self) -> String {

@@ -31,6 +31,16 @@ fn tool_call_line_has_its_result() {
 }
 
 #[test]
+fn tool_call_changed_by_a_hook_shows_what_ran() {
+    let details = json!({"rewritten": {"by": ["hooks"], "arguments": {"command": "echo 2"}}});
+    let call = done("bash", json!({"command": "echo 1"}), "2", details, false);
+    assert_eq!(
+        shown(&call, 80)[0],
+        "✓ bash       echo 2                            changed by hooks             1.2s"
+    );
+}
+
+#[test]
 fn tool_call_line_fits_a_narrow_screen() {
     let stopped = "not run: the user stopped the agent";
     let call = done("bash", json!({"command": "sleep 7"}), stopped, json!({}), true);
