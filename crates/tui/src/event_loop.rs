@@ -16,7 +16,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossterm::event::Event as TerminalEvent;
-use jiff::tz::TimeZone;
 use tiller_engine::remote_session::ConnectionState;
 use tiller_engine::{EventStream, Lag};
 use tiller_render::HighlightCache;
@@ -45,6 +44,7 @@ use crate::history::HistoryReader;
 use crate::input::TermEvent;
 use crate::keymap::Keymap;
 use crate::keymap::table::KeyCommand;
+use crate::local_zone::LocalZone;
 use crate::message::{Msg, TaskReport, TaskResult};
 use crate::opened_session::OpenedSession;
 use crate::options::TuiOptions;
@@ -136,7 +136,7 @@ impl EventLoop {
             keymap: Arc::new(keymap),
             render_options: options.terminal.abilities.render_options(HighlightCache::default()),
             images: options.terminal.abilities.images,
-            ..UiContext::new(cwd, home, TimeZone::system(), &options.themes)
+            ..UiContext::new(cwd, home, LocalZone::default(), &options.themes)
         };
         let mut app = App::new(ui, Vec::new());
         let mut draft = DraftSaver::new(options.files.drafts.clone());

@@ -8,6 +8,8 @@ use tiller_render::{
     ImageLimits, LayoutOptions, Line, MAX_PROSE_WIDTH, Margins, RenderOptions, Role, Span, truncate_to,
 };
 
+use crate::local_zone::LocalZone;
+
 /// Frames of the spinner, 100 ms each.
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
@@ -33,7 +35,7 @@ pub(super) struct RenderContext {
     pub(super) measure: usize,
     pub(super) folds: FoldDefaults,
     pub(super) now: UnixMs,
-    pub(super) zone: TimeZone,
+    pub(super) zone: LocalZone,
     /// The key that unfolds, for hints.
     pub(super) unfold_key: Arc<str>,
     pub(super) options: RenderOptions,
@@ -50,7 +52,7 @@ impl Default for RenderContext {
             measure: TEXT_WIDTH,
             folds: FoldDefaults::default(),
             now: UnixMs(0),
-            zone: TimeZone::UTC,
+            zone: TimeZone::UTC.into(),
             unfold_key: "ctrl+o".into(),
             options: RenderOptions::default(),
             code_generation: 0,
@@ -88,7 +90,7 @@ impl RenderContext {
             return String::new();
         }
         let time = jiff::Timestamp::from_millisecond(time.0).unwrap_or_default();
-        let time = time.to_zoned(self.zone.clone());
+        let time = time.to_zoned(self.zone.get().clone());
         format!("{:02}:{:02}", time.hour(), time.minute())
     }
 }

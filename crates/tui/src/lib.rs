@@ -45,6 +45,7 @@ mod list_click;
 mod list_cursor;
 mod list_data;
 mod list_kind;
+mod local_zone;
 mod log_blocks;
 mod logical_line;
 mod login;

@@ -44,7 +44,7 @@ impl OffScreen {
         now: UnixMs,
     ) -> Self {
         let (cwd, home) = (snapshot.state.cwd.clone(), options.home.clone());
-        let ui = UiContext { size, ..UiContext::new(cwd, home, TimeZone::UTC, &options.themes) };
+        let ui = UiContext { size, ..UiContext::new(cwd, home, TimeZone::UTC.into(), &options.themes) };
         let Ok(terminal) = Terminal::new(TestBackend::new(size.0, size.1));
         let mut screen = Self { app: App::new(ui, Vec::new()), reader, terminal };
         let newest = read_newest(&screen.reader, built_in_tools());

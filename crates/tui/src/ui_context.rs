@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jiff::tz::TimeZone;
 use tiller_core::id::SessionId;
 use tiller_core::setting::{self, Setting};
 use tiller_render::theme::{ColorDepth, resolve_theme};
@@ -12,6 +11,7 @@ use tiller_render::{HighlightCache, Highlighting, ImageLimits, RenderOptions};
 use crate::action::{Action, BackgroundJob};
 use crate::effect::Effect;
 use crate::keymap::Keymap;
+use crate::local_zone::LocalZone;
 use crate::opened_session::ProviderKey;
 use crate::terminal::capabilities::Images;
 use crate::text::one_line;
@@ -37,7 +37,7 @@ pub(crate) struct ShownAgent {
 pub(crate) struct UiContext {
     pub(crate) cwd: PathBuf,
     pub(crate) home: Option<PathBuf>,
-    pub(crate) zone: TimeZone,
+    pub(crate) zone: LocalZone,
     pub(crate) theme: ThemeState,
     pub(crate) banner: Vec<String>,
     /// The agents whose sessions were opened, each from the one before; the last one is shown. Empty in the
@@ -66,7 +66,7 @@ impl UiContext {
     }
 
     /// Creates the environment with the default keys, images as lines, and a screen of 80 by 24.
-    pub(crate) fn new(cwd: PathBuf, home: Option<PathBuf>, zone: TimeZone, themes: &ThemeOptions) -> Self {
+    pub(crate) fn new(cwd: PathBuf, home: Option<PathBuf>, zone: LocalZone, themes: &ThemeOptions) -> Self {
         Self {
             cwd,
             home,
@@ -142,7 +142,12 @@ impl UiContext {
                 provider: "anthropic".into(),
                 source: "key from auth.json".into(),
             }],
-            ..Self::new("/home/ada/code/conf".into(), Some("/home/ada".into()), TimeZone::UTC, &themes)
+            ..Self::new(
+                "/home/ada/code/conf".into(),
+                Some("/home/ada".into()),
+                jiff::tz::TimeZone::UTC.into(),
+                &themes,
+            )
         }
     }
 }
