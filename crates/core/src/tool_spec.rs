@@ -42,6 +42,8 @@ pub struct ToolTraits {
     /// The argument and its value with which a call waits for something. Identical calls of this kind don't count as a
     /// loop.
     pub waiting: Option<(&'static str, &'static str)>,
+    /// True if no call runs in parallel with others, although it may only read: it waits for something.
+    pub runs_alone: bool,
 }
 
 impl ToolTraits {
@@ -58,6 +60,7 @@ impl ToolTraits {
             uses_sandbox: false,
             has_jobs: false,
             waiting: None,
+            runs_alone: false,
         }
     }
 
@@ -79,7 +82,7 @@ impl ToolTraits {
     /// Returns true if no call of the tool runs in parallel with others.
     #[must_use]
     pub fn always_runs_alone(&self) -> bool {
-        self.access != Access::Reads && self.reads_without.is_none()
+        self.runs_alone || (self.access != Access::Reads && self.reads_without.is_none())
     }
 }
 
@@ -93,7 +96,7 @@ impl Default for ToolTraits {
 /// A tool's access to the machine, as declared by the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Only reads; calls may run in parallel.
+    /// Only reads; calls may run in parallel, unless the tool declares that they run alone.
     Reads,
     /// Changes files in the working directory.
     Writes,

@@ -183,7 +183,8 @@ impl Driver {
         let decision = match check(&call, &*tool) {
             Ok(()) => {
                 let source = self.offered_tools().source(&call.name).cloned();
-                self.approvals.plan(&call, tool.spec(), source.as_ref())
+                let decision = self.approvals.plan(&call, tool.spec(), source.as_ref());
+                if tool.spec().traits.runs_alone { decision.alone() } else { decision }
             }
             Err(reason) => {
                 let problems = ArgumentDiagnostic::list(&tool.spec().parameters, &call.arguments, &reason);

@@ -251,9 +251,9 @@ impl PlannedCall {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum CallDecision {
-    /// May run.
+    /// May run, in parallel with other calls that only read.
     Run(Access),
-    /// May run, because a rule or flag grants approval.
+    /// May run alone, because the mode, a rule or a flag grants approval.
     Granted { decider: Decider, rule: Option<String> },
     /// Needs approval.
     Ask {
@@ -270,6 +270,16 @@ pub(crate) enum CallDecision {
     },
     /// Is denied without an approval request.
     Deny(DeniedCall),
+}
+
+impl CallDecision {
+    /// Returns the decision for a call that doesn't run in parallel with others.
+    pub(crate) fn alone(self) -> Self {
+        match self {
+            Self::Run(_) => Self::Granted { decider: Decider::Mode, rule: None },
+            other => other,
+        }
+    }
 }
 
 /// The reason a call may not run.

@@ -129,6 +129,23 @@ async fn job_that_was_waited_for_is_not_told() {
 }
 
 #[tokio::test]
+async fn job_calls_of_an_answer_run_one_after_the_other() {
+    let list = || call("job", json!({"action": "list"}));
+    let mut harness = harness(vec![answer(&[list(), list()]), text_answer("ok")]);
+    harness.prompt("go").await;
+    let mut steps = Vec::new();
+    for _ in 0..4 {
+        let step = harness.wait_for_event(|event| match event {
+            EventKind::ToolExecutionStart { .. } => Some("start"),
+            EventKind::ToolExecutionEnd { .. } => Some("end"),
+            _ => None,
+        });
+        steps.push(step.await);
+    }
+    assert_eq!(steps, ["start", "end", "start", "end"]);
+}
+
+#[tokio::test]
 async fn steering_message_ends_a_wait() {
     let calls = [background("cat pipe"), call("job", json!({"action": "wait", "id": "job_1"}))];
     let mut harness = harness(vec![answer(&calls), text_answer("ok")]);

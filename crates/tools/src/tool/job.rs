@@ -61,6 +61,7 @@ impl TypedTool for JobTool {
         output: OutputKind::Command,
         set: Some(ToolSet::Bash),
         waiting: Some(("action", "wait")),
+        runs_alone: true,
         ..ToolTraits::new(Access::Reads)
     };
 
