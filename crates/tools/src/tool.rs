@@ -65,7 +65,7 @@ mod web_fetch;
 mod write_file;
 
 pub use argument_schema::ArgumentSchema;
-pub use diagnostic::{ArgumentDiagnostic, DiagnosticKind};
+pub use diagnostic::{ArgumentDiagnostic, DiagnosticKind, describe_malformed};
 pub use environment::{BashTimes, ToolEnvironment};
 pub use git::{
     LeftoverWorktree, Worktree, WorktreeChanges, WorktreeError, find_leftover_worktrees,

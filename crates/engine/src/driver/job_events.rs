@@ -7,7 +7,7 @@ use tiller_core::id::CallId;
 use tiller_core::message::{AssistantMessage, StopReason, ToolCall, ToolResultMessage, UserBlock};
 use tiller_core::suggest;
 use tiller_provider::{FailureKind, ProviderError, StreamEvent};
-use tiller_tools::tool::{ArgumentDiagnostic, Tool, repair};
+use tiller_tools::tool::{ArgumentDiagnostic, Tool, describe_malformed, repair};
 
 use super::Driver;
 use super::clock::jitter;
@@ -20,8 +20,8 @@ use crate::turn::{AfterFailure, CallDecision, Input, PartialOutput, PlannedCall,
 
 /// Checks the arguments of a call.
 fn check(call: &ToolCall, tool: &dyn Tool) -> Result<(), String> {
-    match call.raw_arguments {
-        Some(_) => Err("they are not a JSON object".to_owned()),
+    match &call.raw_arguments {
+        Some(raw) => Err(describe_malformed(raw)),
         None => tool.check(&call.arguments),
     }
 }
@@ -187,7 +187,10 @@ impl Driver {
                 if tool.spec().traits.runs_alone { decision.alone() } else { decision }
             }
             Err(reason) => {
-                let problems = ArgumentDiagnostic::list(&tool.spec().parameters, &call.arguments, &reason);
+                let problems = match &call.raw_arguments {
+                    Some(raw) => vec![ArgumentDiagnostic::malformed(raw)],
+                    None => ArgumentDiagnostic::list(&tool.spec().parameters, &call.arguments, &reason),
+                };
                 refuse(format!("invalid arguments: {reason}"), &problems)
             }
         };

@@ -6,12 +6,17 @@ use serde_json::{Value, json};
 
 use super::argument_schema::ArgumentSchema;
 
+/// Maximum length of quoted arguments, in characters.
+const MAX_QUOTED: usize = 200;
+
 /// The kind of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DiagnosticKind {
     /// The tool doesn't exist.
     UnknownTool,
+    /// The arguments aren't a JSON object.
+    Malformed,
     /// A required argument is missing.
     Missing,
     /// An argument is unknown.
@@ -48,6 +53,17 @@ impl ArgumentDiagnostic {
         }
     }
 
+    /// Returns the diagnostic for arguments that aren't a JSON object. `raw` is their text.
+    #[must_use]
+    pub fn malformed(raw: &str) -> Self {
+        Self {
+            kind: DiagnosticKind::Malformed,
+            location: String::new(),
+            expected: json!("a JSON object"),
+            got: json!(shorten(raw)),
+        }
+    }
+
     /// Lists the problems of arguments according to their schema. If there are none, `reason` is the problem.
     #[must_use]
     pub fn list(schema: &Value, arguments: &Value, reason: &str) -> Vec<Self> {
@@ -57,20 +73,41 @@ impl ArgumentDiagnostic {
             compiled.inspect_error(arguments.arguments, |error| arguments.add(error, &mut found));
         }
         if found.is_empty() {
-            let location = find_pointer(reason);
+            let (location, expected) = split_reason(reason);
             let got = arguments.pointer(&location).filter(|_| !location.is_empty()).cloned();
-            let (kind, expected) = (DiagnosticKind::Value, json!(reason));
+            let (kind, expected) = (DiagnosticKind::Value, json!(expected));
             found.push(Self { kind, location, expected, got: got.unwrap_or_default() });
         }
         found
     }
 }
 
-/// Returns the JSON pointer to the argument that a sentence names: "argument `edits[1].old_text`: …".
-fn find_pointer(reason: &str) -> String {
+/// Splits a sentence such as "argument `edits[1].old_text`: must not be empty" into the JSON pointer to the
+/// argument and the expectation. The pointer is empty if the sentence names no argument; the expectation is the
+/// sentence if it has no other part.
+fn split_reason(reason: &str) -> (String, &str) {
     let named = reason.split_once("argument `").and_then(|(_, rest)| rest.split_once('`'));
-    let parts = named.map_or("", |(name, _)| name).split(['.', '[', ']']);
-    parts.filter(|part| !part.is_empty()).map(|part| format!("/{part}")).collect()
+    let Some((name, rest)) = named else { return (String::new(), reason) };
+    let parts = name.split(['.', '[', ']']).filter(|part| !part.is_empty());
+    (parts.map(|part| format!("/{part}")).collect(), rest.strip_prefix(": ").unwrap_or(reason))
+}
+
+/// Returns the reason for refusing arguments that aren't a JSON object. `raw` is their text.
+#[must_use]
+pub fn describe_malformed(raw: &str) -> String {
+    let problem = match serde_json::from_str::<Value>(raw) {
+        Ok(_) => "they are not a JSON object".to_owned(),
+        Err(error) => format!("they are not valid JSON: {error}"),
+    };
+    format!("{problem}, in `{}`", shorten(raw))
+}
+
+/// Returns the beginning of a text, with `…` if there is more.
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(MAX_QUOTED) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 /// Arguments with their schema.
@@ -158,16 +195,50 @@ mod tests {
     }
 
     #[test]
+    fn describe_malformed_names_the_error_and_quotes_the_beginning() {
+        let long = format!("[{}", "1,".repeat(MAX_QUOTED));
+        let beginning = format!("{}…", &long[..MAX_QUOTED]);
+        let cut_off = "they are not valid JSON: EOF while parsing an object at line 1 column 16";
+        let no_end =
+            format!("they are not valid JSON: EOF while parsing a value at line 1 column {}", long.len());
+        for (raw, problem, quoted) in [
+            (r#"{"path": "f.txt""#, cut_off, r#"{"path": "f.txt""#),
+            (
+                r#"{"path":"f.txt"}}"#,
+                "they are not valid JSON: trailing characters at line 1 column 17",
+                r#"{"path":"f.txt"}}"#,
+            ),
+            (
+                "{'path': 'f.txt'}",
+                "they are not valid JSON: key must be a string at line 1 column 2",
+                "{'path': 'f.txt'}",
+            ),
+            ("[1]", "they are not a JSON object", "[1]"),
+            (&long, &no_end, &beginning),
+        ] {
+            assert_eq!(describe_malformed(raw), format!("{problem}, in `{quoted}`"));
+            let expected =
+                json!({"kind": "malformed", "where": "", "expected": "a JSON object", "got": quoted});
+            assert_eq!(json!(ArgumentDiagnostic::malformed(raw)), expected);
+        }
+    }
+
+    #[test]
     fn list_takes_the_place_of_another_problem_from_its_sentence() {
         let schema = json!({"type": "object"});
         let arguments = json!({"edits": [{"old_text": ""}]});
-        for (reason, location, got) in [
-            ("argument `edits[0].old_text`: must not be empty", "/edits/0/old_text", json!("")),
-            ("missing argument `path`", "/path", Value::Null),
-            ("they are not a JSON object", "", Value::Null),
+        for (reason, location, expected, got) in [
+            (
+                "argument `edits[0].old_text`: must not be empty",
+                "/edits/0/old_text",
+                "must not be empty",
+                json!(""),
+            ),
+            ("missing argument `path`", "/path", "missing argument `path`", Value::Null),
+            ("too long: a: b", "", "too long: a: b", Value::Null),
         ] {
             let listed = json!(ArgumentDiagnostic::list(&schema, &arguments, reason));
-            let expected = json!([{"kind": "value", "where": location, "expected": reason, "got": got}]);
+            let expected = json!([{"kind": "value", "where": location, "expected": expected, "got": got}]);
             assert_eq!(listed, expected);
         }
     }
