@@ -30,6 +30,16 @@ fn refuse(reason: String, problems: &[ArgumentDiagnostic]) -> CallDecision {
     CallDecision::Refuse { reason, details: Some(json!({ "diagnostics": problems })) }
 }
 
+/// Returns the tool that a call with an unknown name means. Some models put a namespace before a name, leave out the
+/// prefix of a server's tool, or know tools of other programs.
+fn nearest_tool<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
+    let plain = name.rsplit('.').next().unwrap_or(name);
+    let find = |is_meant: &dyn Fn(&str) -> bool| names.iter().copied().find(|name| is_meant(name));
+    let known = own_name(plain).and_then(|own| find(&|name| name == own));
+    let without_prefix = || find(&|name| !plain.is_empty() && name.ends_with(&format!("__{plain}")));
+    known.or_else(without_prefix).or_else(|| suggest::nearest(plain, names.iter().copied()))
+}
+
 /// Returns the call with repaired arguments, if the arguments are invalid and the repair makes them valid.
 fn repaired(call: &ToolCall, tool: &dyn Tool) -> ToolCall {
     let given = match &call.raw_arguments {
@@ -201,11 +211,9 @@ impl Driver {
     fn refuse_unknown(&self, name: &str) -> CallDecision {
         let specs = self.offered_tools().specs();
         let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
-        // Some models put a namespace before a name, or know tools of other programs.
-        let plain = name.rsplit('.').next().unwrap_or(name);
-        let known = own_name(plain).filter(|own| names.contains(own));
-        let nearest = known.or_else(|| suggest::nearest(plain, names.iter().copied()));
-        let hint = nearest.map(|nearest| format!("did you mean `{nearest}`? ")).unwrap_or_default();
+        let hint = nearest_tool(name, &names)
+            .map(|nearest| format!("did you mean `{nearest}`? "))
+            .unwrap_or_default();
         let reason = format!("unknown tool `{name}`; {hint}available: {}", names.join(", "));
         refuse(reason, &[ArgumentDiagnostic::unknown_tool(name, &names)])
     }
@@ -231,5 +239,27 @@ impl Driver {
             self.bus.warn(warning);
         }
         self.apply(Input::ToolEnded { turn, result });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_tool_ignores_namespaces_and_finds_missing_prefixes() {
+        let names = ["bash", "mcp__math__calc", "mcp__other__calc"];
+        for (name, expected) in [
+            ("bsh", Some("bash")),
+            ("functions.bash", Some("bash")),
+            ("Bash", Some("bash")),
+            ("calc", Some("mcp__math__calc")),
+            ("math__calc", Some("mcp__math__calc")),
+            ("other__calc", Some("mcp__other__calc")),
+            ("tools.", None),
+            ("magic", None),
+        ] {
+            assert_eq!(nearest_tool(name, &names), expected, "{name}");
+        }
     }
 }
