@@ -93,11 +93,11 @@ impl<'a> WriteTarget<'a> {
 
     /// Writes the file atomically: into a temporary file in the same directory, which is then renamed, so
     /// that concurrent readers see the old or the new content and a crash leaves one of them. Keeps the mode
-    /// and, if possible, the owner of `old`. Returns the new metadata.
+    /// and, if possible, the owner of `old`.
     ///
     /// # Errors
     /// A sentence for the model.
-    pub(super) fn write(&self, bytes: &[u8], old: Option<&Metadata>) -> Result<Metadata, String> {
+    pub(super) fn write(&self, bytes: &[u8], old: Option<&Metadata>) -> Result<(), String> {
         let display_path = self.resolved.display_path();
         if old.is_some_and(|metadata| metadata.permissions().readonly()) {
             return Err(format!("{display_path} is write-protected"));
@@ -105,7 +105,7 @@ impl<'a> WriteTarget<'a> {
         self.try_write(bytes, old).map_err(|error| describe(display_path, &error))
     }
 
-    fn try_write(&self, bytes: &[u8], old: Option<&Metadata>) -> io::Result<Metadata> {
+    fn try_write(&self, bytes: &[u8], old: Option<&Metadata>) -> io::Result<()> {
         let mut file = tempfile::Builder::new()
             .prefix(".tiller-")
             // The mode of any new file, reduced by the umask.
@@ -125,7 +125,8 @@ impl<'a> WriteTarget<'a> {
         if fs::symlink_metadata(&target).is_ok_and(|metadata| !metadata.is_file()) {
             return Err(io::Error::other("not a file"));
         }
-        file.persist(target)?.metadata()
+        file.persist(target)?;
+        Ok(())
     }
 }
 

@@ -183,12 +183,12 @@ fn edit(workspace: &Workspace, seen: &SeenFiles, arguments: &Arguments) -> Resul
     path.symlink_metadata().map_err(|error| describe(display_path, &error))?;
     let target = WriteTarget::open(workspace, &resolved)?;
     let content = atomic_write::read(workspace, &resolved)?;
-    let is_known = !seen.has_changed(&path, &content);
+    let is_known = !seen.has_changed(&path, &content.bytes);
     let PlannedEdit { metadata, old_text, edited } = plan_edit(content, display_path, arguments)?;
-    let written = target.write(edited.text.as_bytes(), Some(&metadata))?;
+    target.write(edited.text.as_bytes(), Some(&metadata))?;
     // The model still hasn't seen changes by others, which the edit has kept.
     if is_known {
-        seen.record(&path, &written);
+        seen.record(&path, edited.text.as_bytes());
     }
     let diff = FileDiff::new(display_path, &old_text, &edited.text);
     let mut text = format!("edited {display_path}, line {}: +{} −{}", edited.line, diff.added, diff.removed);

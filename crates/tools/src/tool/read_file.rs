@@ -79,8 +79,8 @@ fn read(
     arguments: &Arguments,
 ) -> Result<ToolOutput, String> {
     let resolved = workspace.resolve(&arguments.path, FileAccess::Read).map_err(|error| error.to_string())?;
-    let FileContent { bytes, metadata } = atomic_write::read(workspace, &resolved)?;
-    seen.record(&resolved.path(), &metadata);
+    let FileContent { bytes, .. } = atomic_write::read(workspace, &resolved)?;
+    seen.record(&resolved.path(), &bytes);
     let display_path = resolved.display_path();
     if let Some(mime_type) = detect_media_type(&bytes) {
         let mut output = image::output(display_path, mime_type, &bytes);

@@ -2,8 +2,6 @@
 //! then.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +9,6 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::ToolOutput;
-use super::atomic_write::FileContent;
 
 /// The key in `details` for the file that a call has read or written: `{path, sha256}`. In the `details` of a
 /// compaction it has a list of them.
@@ -20,61 +17,35 @@ const SEEN: &str = "seen";
 /// Maximum number of files. When it is reached all are dropped, which only weakens the check.
 const MAX_FILES: usize = 10_000;
 
-/// The files that the model has read or written. Clones share them.
+/// The files that the model has read or written, with the hashes of their contents. Clones share them.
+///
+/// The content counts, because a file can change and keep its size and times.
 #[derive(Clone, Debug, Default)]
-pub struct SeenFiles(Arc<Mutex<HashMap<PathBuf, SeenVersion>>>);
-
-/// A version that the model has seen, as far as it is known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum SeenVersion {
-    /// A call of this process has read or written it.
-    Now(FileVersion),
-    /// A result of an earlier process contains this hash of the content.
-    Earlier(String),
-}
-
-/// A version of a file. Every change of the content changes at least one of the fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FileVersion {
-    inode: u64,
-    bytes: u64,
-    /// Time of the last change, in nanoseconds since the epoch.
-    modified_ns: i128,
-}
-
-impl From<&Metadata> for FileVersion {
-    fn from(metadata: &Metadata) -> Self {
-        let modified_ns = i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
-        Self { inode: metadata.ino(), bytes: metadata.len(), modified_ns }
-    }
-}
+pub struct SeenFiles(Arc<Mutex<HashMap<PathBuf, String>>>);
 
 impl SeenFiles {
-    /// Records that the model has seen this version of a file.
-    pub(super) fn record(&self, path: &Path, metadata: &Metadata) {
+    /// Records that the model has seen this content of a file.
+    pub(super) fn record(&self, path: &Path, content: &[u8]) {
         let mut files = self.lock();
         if files.len() >= MAX_FILES {
             files.clear();
         }
-        files.insert(path.to_owned(), SeenVersion::Now(metadata.into()));
+        files.insert(path.to_owned(), hash_of(content));
     }
 
-    /// Returns true if a file that the model has seen has another version now.
-    pub(super) fn has_changed(&self, path: &Path, FileContent { bytes, metadata }: &FileContent) -> bool {
-        self.lock().get(path).is_some_and(|seen| match seen {
-            SeenVersion::Now(version) => *version != FileVersion::from(metadata),
-            SeenVersion::Earlier(hash) => *hash != hash_of(bytes),
-        })
+    /// Returns true if the model has seen another content of a file.
+    pub(super) fn has_changed(&self, path: &Path, content: &[u8]) -> bool {
+        self.lock().get(path).is_some_and(|seen| *seen != hash_of(content))
     }
 
     /// Replaces the files with these. `resolve` returns the path in the form that [`SeenFiles::record`] gets.
     pub(super) fn restore(&self, hashes: SeenHashes, resolve: impl Fn(&str) -> Option<PathBuf>) {
         let hashes = hashes.0.into_iter();
-        let resolved = hashes.filter_map(|(path, hash)| Some((resolve(&path)?, SeenVersion::Earlier(hash))));
+        let resolved = hashes.filter_map(|(path, hash)| Some((resolve(&path)?, hash)));
         *self.lock() = resolved.take(MAX_FILES).collect();
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, SeenVersion>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, String>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

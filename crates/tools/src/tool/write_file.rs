@@ -84,13 +84,14 @@ fn write(workspace: &Workspace, seen: &SeenFiles, arguments: &Arguments) -> Resu
     let (path, display_path) = (resolved.path(), resolved.display_path());
     let target = WriteTarget::open(workspace, &resolved)?;
     let old = read_existing(workspace, &resolved)?;
-    if old.as_ref().is_some_and(|old| seen.has_changed(&path, old)) {
+    if old.as_ref().is_some_and(|old| seen.has_changed(&path, &old.bytes)) {
         return Err(format!(
             "{display_path} has changed since you read or wrote it; read it again, so that no change is lost"
         ));
     }
-    let metadata = target.write(arguments.content.as_bytes(), old.as_ref().map(|old| &old.metadata))?;
-    seen.record(&path, &metadata);
+    let content = arguments.content.as_bytes();
+    target.write(content, old.as_ref().map(|old| &old.metadata))?;
+    seen.record(&path, content);
     let old_text = text_of(old.as_ref());
     let diff = FileDiff::new(display_path, old_text.as_deref().unwrap_or_default(), &arguments.content);
     let verb = if old_text.is_some() { "replaced" } else { "created" };
@@ -98,6 +99,6 @@ fn write(workspace: &Workspace, seen: &SeenFiles, arguments: &Arguments) -> Resu
     let bytes = counted(arguments.content.len(), "byte", "bytes");
     let text = format!("{verb} {display_path} ({lines}, {bytes})");
     let mut output = ToolOutput { details: Some(diff.details(display_path)), ..ToolOutput::text(text) };
-    add_seen(&mut output, display_path, arguments.content.as_bytes());
+    add_seen(&mut output, display_path, content);
     Ok(output)
 }

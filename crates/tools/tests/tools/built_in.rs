@@ -507,6 +507,27 @@ mod write_file {
     }
 
     #[tokio::test]
+    async fn write_file_change_with_the_old_time_and_size_is_noticed() {
+        let bench = Bench::new();
+        bench.write("a", "v1\n");
+        let modified = fs::metadata(bench.path("a")).unwrap().modified().unwrap();
+        bench.ok("read_file", json!({"path": "a"})).await;
+        bench.write("a", "v2\n");
+        fs::File::options().write(true).open(bench.path("a")).unwrap().set_modified(modified).unwrap();
+        let error = bench.error_text("write_file", json!({"path": "a", "content": "v3\n"})).await;
+        assert!(error.contains("has changed since you read or wrote it"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn write_file_new_mode_and_time_are_no_change() {
+        let bench = Bench::new();
+        bench.ok("write_file", json!({"path": "a", "content": "v1\n"})).await;
+        fs::set_permissions(bench.path("a"), fs::Permissions::from_mode(0o755)).unwrap();
+        bench.write("a", "v1\n");
+        bench.ok("write_file", json!({"path": "a", "content": "v2\n"})).await;
+    }
+
+    #[tokio::test]
     async fn write_file_after_an_edit_keeps_unseen_changes() {
         let bench = Bench::new();
         bench.write("a", "one\n");
