@@ -1,5 +1,6 @@
 //! `bash`: runs a command in the shell.
 
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -33,8 +34,7 @@ pub(super) struct Arguments {
     command: String,
     /// Seconds after which the command is stopped.
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    timeout: Option<u64>,
+    timeout: Option<NonZeroU64>,
     /// Return immediately and keep the command running as a job, until it ends or is stopped. For servers, watchers and long builds. Default: false.
     #[serde(default)]
     background: bool,
@@ -87,8 +87,7 @@ impl TypedTool for BashTool {
         }
         let max = self.times.max_timeout_s;
         match arguments.timeout {
-            Some(0) => Err("argument `timeout`: at least 1 second".into()),
-            Some(seconds) if seconds > max => Err(format!("argument `timeout`: at most {max} seconds")),
+            Some(seconds) if seconds.get() > max => Err(format!("argument `timeout`: at most {max} seconds")),
             Some(_) | None => Ok(()),
         }
     }
@@ -104,7 +103,7 @@ impl TypedTool for BashTool {
         let runner = if unsandboxed { sandboxed.unrestricted().clone() } else { sandboxed.runner() };
         let started = runner.start(&ShellCommand { line: line.clone(), cwd: self.cwd.clone() });
         if background {
-            let timeout = timeout.map(Duration::from_secs);
+            let timeout = timeout.map(|seconds| Duration::from_secs(seconds.get()));
             let command = match started {
                 Ok(running) => ForegroundCommand::new(running, &self.limits),
                 Err(error) => return command_run::failure(&error),
@@ -113,7 +112,7 @@ impl TypedTool for BashTool {
                 .keep_as_job(command, JobOrigin { line, review, timeout, text: "runs in the background as" })
                 .await;
         }
-        let limits = self.limits.with_timeout(timeout.unwrap_or(self.times.timeout_s));
+        let limits = self.limits.with_timeout(timeout.map_or(self.times.timeout_s, NonZeroU64::get));
         match command_run::run_until(started, &limits, &progress, progress.background_requested()).await {
             CommandEnd::Output(mut output) => {
                 review.into_iter().for_each(|review| review.complete(&mut output));

@@ -1,6 +1,7 @@
 //! `find_files`: finds files by a glob.
 
 use std::cmp::Reverse;
+use std::num::NonZeroUsize;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -34,8 +35,7 @@ pub(super) struct Arguments {
     path: Option<String>,
     /// Maximum number of files to list. Default: 200.
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    limit: Option<usize>,
+    limit: Option<NonZeroUsize>,
 }
 
 impl From<&ToolEnvironment> for FindFiles {
@@ -60,9 +60,6 @@ impl TypedTool for FindFiles {
     }
 
     fn check(&self, arguments: &Arguments) -> Result<(), String> {
-        if arguments.limit == Some(0) {
-            return Err("argument `limit`: at least 1".into());
-        }
         if arguments.pattern.is_empty() {
             return Err("argument `pattern`: must not be empty".into());
         }
@@ -93,7 +90,7 @@ fn find(
         |entry: &WalkEntry| entry.kind != WalkEntryKind::Directory && pattern.matches(&entry.relative_path);
     let mut found: Vec<WalkEntry> = entries.filter(is_match).collect();
     found.sort_by_key(|entry| Reverse(entry.modified));
-    let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);
+    let limit = arguments.limit.map_or(DEFAULT_LIMIT, NonZeroUsize::get);
     let names = found
         .iter()
         .take(limit)

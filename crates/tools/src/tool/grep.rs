@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -62,8 +63,7 @@ pub(super) struct Arguments {
     show: ShownMatches,
     /// Maximum number of matching lines, or of files, to show. Default: 200.
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    limit: Option<usize>,
+    limit: Option<NonZeroUsize>,
 }
 
 impl Arguments {
@@ -114,9 +114,6 @@ impl TypedTool for Grep {
         if arguments.pattern.is_empty() {
             return Err("argument `pattern`: must not be empty".into());
         }
-        if arguments.limit == Some(0) {
-            return Err("argument `limit`: at least 1".into());
-        }
         if arguments.context.is_some_and(|lines| lines > MAX_CONTEXT) {
             return Err(format!("argument `context`: at most {MAX_CONTEXT} lines"));
         }
@@ -142,7 +139,8 @@ fn grep(
     let path = arguments.path.as_deref().unwrap_or(".");
     let resolved = workspace.resolve(path, FileAccess::Read).map_err(|error| error.to_string())?;
     let (matcher, mut searcher) = (arguments.matcher()?, arguments.searcher());
-    let mut results = SearchResults::new(arguments.show, arguments.limit.unwrap_or(DEFAULT_LIMIT));
+    let mut results =
+        SearchResults::new(arguments.show, arguments.limit.map_or(DEFAULT_LIMIT, NonZeroUsize::get));
     let metadata = resolved.path().metadata().map_err(|error| describe(resolved.display_path(), &error))?;
     let mut search = |file: &File, display_path: &str| {
         // A file that can't be read to its end is searched as far as possible.

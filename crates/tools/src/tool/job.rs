@@ -1,5 +1,6 @@
 //! `job`: lists background jobs, reads their output, waits for them and stops them.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -33,8 +34,7 @@ pub(super) struct Arguments {
     id: Option<String>,
     /// Maximum seconds to wait, with `wait`. The job keeps running after that. Default: the timeout of bash.
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    timeout: Option<u64>,
+    timeout: Option<NonZeroU64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -80,8 +80,7 @@ impl TypedTool for JobTool {
         }
         let max = self.times.max_timeout_s;
         match arguments.timeout {
-            Some(0) => Err("argument `timeout`: at least 1 second".into()),
-            Some(seconds) if seconds > max => Err(format!("argument `timeout`: at most {max} seconds")),
+            Some(seconds) if seconds.get() > max => Err(format!("argument `timeout`: at most {max} seconds")),
             Some(_) | None => Ok(()),
         }
     }
@@ -115,8 +114,8 @@ impl JobTool {
         ToolOutput::text(lines.join("\n"))
     }
 
-    async fn wait(&self, id: &JobId, timeout: Option<u64>, progress: &ToolProgress) {
-        let seconds = timeout.unwrap_or(self.times.timeout_s);
+    async fn wait(&self, id: &JobId, timeout: Option<NonZeroU64>, progress: &ToolProgress) {
+        let seconds = timeout.map_or(self.times.timeout_s, NonZeroU64::get);
         tokio::select! {
             () = self.table.wait(id) => {}
             () = progress.end_wait_requested() => {}

@@ -1,5 +1,7 @@
 //! `list_files`: lists a directory.
 
+use std::num::NonZeroUsize;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tiller_core::tool_spec::{Access, OutputKind, ToolSet, ToolTraits, TouchedPaths};
@@ -29,12 +31,10 @@ pub(super) struct Arguments {
     path: Option<String>,
     /// Maximum depth of the listing. Default: 1.
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    depth: Option<usize>,
+    depth: Option<NonZeroUsize>,
     /// Maximum number of entries to list. Default: 1000.
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    limit: Option<usize>,
+    limit: Option<NonZeroUsize>,
 }
 
 impl From<&ToolEnvironment> for ListFiles {
@@ -57,15 +57,6 @@ impl TypedTool for ListFiles {
         "Lists a directory. Directories end with `/`. Files that git ignores are skipped.".into()
     }
 
-    fn check(&self, arguments: &Arguments) -> Result<(), String> {
-        for (name, value) in [("depth", arguments.depth), ("limit", arguments.limit)] {
-            if value == Some(0) {
-                return Err(format!("argument `{name}`: at least 1"));
-            }
-        }
-        Ok(())
-    }
-
     async fn run(&self, arguments: Arguments, _progress: ToolProgress) -> ToolOutput {
         let (workspace, output) = (self.workspace.clone(), self.output.clone());
         blocking::run(move |cancel| {
@@ -83,8 +74,8 @@ fn list(
 ) -> Result<ToolOutput, String> {
     let resolved = resolve_dir(workspace, arguments.path.as_deref())?;
     let display_path = resolved.display_path();
-    let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);
-    let max_depth = Some(arguments.depth.unwrap_or(1));
+    let limit = arguments.limit.map_or(DEFAULT_LIMIT, NonZeroUsize::get);
+    let max_depth = Some(arguments.depth.map_or(1, NonZeroUsize::get));
     let options = WalkOptions { max_depth, cancel: cancel.clone(), ..WalkOptions::default() };
     let entries = workspace.walk(&resolved, options).map_err(|error| describe(display_path, &error))?;
     let mut names = entries.map(|entry| {

@@ -239,6 +239,27 @@ fn check_line_before_the_first_names_the_first() {
 }
 
 #[test]
+fn check_number_below_the_minimum_is_told_the_minimum() {
+    let bench = Bench::new();
+    for (tool, mut arguments, name) in [
+        ("grep", json!({"pattern": "x"}), "limit"),
+        ("find_files", json!({"pattern": "x"}), "limit"),
+        ("list_files", json!({}), "limit"),
+        ("list_files", json!({}), "depth"),
+        ("bash", json!({"command": "ls"}), "timeout"),
+        ("job", json!({"action": "list"}), "timeout"),
+    ] {
+        for value in [json!(0), json!(-1), json!(1.5)] {
+            arguments[name] = value.clone();
+            let error = bench.check(tool, arguments.clone());
+            let start = format!("argument `{name}`: invalid ");
+            assert!(error.starts_with(&start), "{tool} {value}: {error}");
+            assert!(error.ends_with("expected a whole number, at least 1"), "{tool} {value}: {error}");
+        }
+    }
+}
+
+#[test]
 fn check_invalid_argument_is_named() {
     let bench = Bench::new();
     for (tool, arguments, expected) in [
@@ -270,7 +291,6 @@ fn check_invalid_argument_is_named() {
             "argument `edits[1].old_text`: must not be",
         ),
         ("find_files", json!({"pattern": "a{"}), "argument `pattern`"),
-        ("list_files", json!({"depth": 0}), "argument `depth`: at least 1"),
         ("grep", json!({"pattern": "("}), "argument `pattern`"),
         ("grep", json!({"pattern": "x", "glob": "["}), "argument `glob`"),
         ("grep", json!({"pattern": "x", "context": 51}), "argument `context`: at most 50 lines"),

@@ -257,7 +257,11 @@ fn git_invalid_arguments_are_named() {
     for (tool, arguments, expected) in [
         ("git_diff", json!({"revision": "--output=x"}), "argument `revision`: must not begin with `-`"),
         ("git_log", json!({"revision": ""}), "argument `revision`: must not be empty"),
-        ("git_log", json!({"limit": 0}), "argument `limit`: at least 1"),
+        (
+            "git_log",
+            json!({"limit": 0}),
+            "argument `limit`: invalid value: integer `0`, expected a whole number, at least 1",
+        ),
         ("git_branch", json!({"name": "-D"}), "argument `name`: must not begin with `-`"),
         ("git_branch", json!({"create": true}), "argument `create`: only with `name`"),
         ("git_branch", json!({"name": "x", "start": "y"}), "argument `start`: only with `create`"),

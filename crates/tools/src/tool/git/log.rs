@@ -1,6 +1,7 @@
 //! `git_log`: lists commits.
 
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -29,8 +30,7 @@ pub(in crate::tool) struct Arguments {
     show: CommitDetail,
     /// Maximum number of commits. Default: 20.
     #[serde(default)]
-    #[schemars(range(min = 1))]
-    limit: Option<usize>,
+    limit: Option<NonZeroUsize>,
 }
 
 /// The detail shown of a commit.
@@ -46,7 +46,7 @@ enum CommitDetail {
 
 impl Arguments {
     fn command(&self) -> Vec<OsString> {
-        let limit = format!("--max-count={}", self.limit.unwrap_or(DEFAULT_LIMIT));
+        let limit = format!("--max-count={}", self.limit.map_or(DEFAULT_LIMIT, NonZeroUsize::get));
         let shown: &[&str] = match self.show {
             CommitDetail::Subject => &["--format=%C(auto)%h%Creset %ad %an%C(auto)%d%Creset %s"],
             CommitDetail::Message => &["--format=medium"],
@@ -80,9 +80,6 @@ impl TypedTool for GitLog {
     }
 
     fn check(&self, arguments: &Arguments) -> Result<(), String> {
-        if arguments.limit == Some(0) {
-            return Err("argument `limit`: at least 1".into());
-        }
         arguments.revision.as_deref().map_or(Ok(()), |revision| check_name("revision", revision))
     }
 

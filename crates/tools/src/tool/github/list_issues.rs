@@ -1,5 +1,7 @@
 //! `github_list_issues`: lists issues and pull requests.
 
+use std::num::NonZeroUsize;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tiller_core::tool_spec::{Access, OutputKind, ShownArgument, ToolSet, ToolTraits};
@@ -29,8 +31,8 @@ pub(in crate::tool) struct Arguments {
     labels: Option<String>,
     /// Maximum number of issues. Default: 30.
     #[serde(default)]
-    #[schemars(range(min = 1, max = 500))]
-    limit: Option<usize>,
+    #[schemars(range(max = 500))]
+    limit: Option<NonZeroUsize>,
 }
 
 /// The state of the listed issues.
@@ -76,9 +78,7 @@ impl TypedTool for GithubListIssues {
 
     fn check(&self, arguments: &Arguments) -> Result<(), String> {
         match arguments.limit {
-            Some(limit) if !(1..=MAX_LIMIT).contains(&limit) => {
-                Err(format!("argument `limit`: from 1 to {MAX_LIMIT}"))
-            }
+            Some(limit) if limit.get() > MAX_LIMIT => Err(format!("argument `limit`: at most {MAX_LIMIT}")),
             _ => Ok(()),
         }
     }
@@ -96,7 +96,7 @@ impl GithubListIssues {
         let github = self.repository.as_ref().ok_or("no repository on GitHub")?.connect().await?;
         let mut query = vec![("state", arguments.state.name().to_owned())];
         query.extend(arguments.labels.iter().map(|labels| ("labels", labels.clone())));
-        let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);
+        let limit = arguments.limit.map_or(DEFAULT_LIMIT, NonZeroUsize::get);
         let GithubList { entries: issues, problem } = github.list("issues", &query, limit).await?;
         let mut text: String = issues.iter().map(|issue| issue_line(issue) + "\n").collect();
         if issues.is_empty() {
