@@ -125,7 +125,7 @@ table! {
     REQUEST_CA_FILE, request_ca_file: Option<&str> = "request.ca_file", SettingKind::Text, "", scope SettingScope::User;
     /// Default timeout for bash tool commands, in seconds; a call can request a longer one.
     BASH_TIMEOUT_S, bash_timeout_s: u64 = "bash.timeout_s", SettingKind::Count { min: 1, max: 86_400 }, "120";
-    /// Longest timeout, in seconds, that a bash call can request.
+    /// Longest timeout of a bash call, in seconds. It also limits bash.timeout_s, but not background jobs.
     BASH_MAX_TIMEOUT_S, bash_max_timeout_s: u64 = "bash.max_timeout_s", SettingKind::Count { min: 1, max: 86_400 }, "600";
     /// Shell for commands: an absolute path, or a name on PATH; unset: bash, else sh.
     BASH_SHELL, bash_shell: Option<&str> = "bash.shell", SettingKind::Text, "", scope SettingScope::User;

@@ -72,7 +72,7 @@ impl TypedTool for BashTool {
             "Runs a command line in {} in the working directory, and returns its output and exit code. \
              There is no terminal and no stdin; each call is a new shell. It is stopped after {timeout_s} seconds \
              (timeout: at most {max_timeout_s}), and processes that it leaves behind are stopped when it ends; \
-             with background: true it has no timeout and keeps running as a job, see the tool job. \
+             with background: true it keeps running as a job, see the tool job, by default without a timeout. \
              Output over {max_lines} lines or {max_chars} characters is cut to its beginning and end.{sandbox}",
             self.runner.unrestricted().shell().file_name().unwrap_or_default().display()
         )
@@ -87,7 +87,9 @@ impl TypedTool for BashTool {
         }
         let max = self.times.max_timeout_s;
         match arguments.timeout {
-            Some(seconds) if seconds.get() > max => Err(format!("argument `timeout`: at most {max} seconds")),
+            Some(seconds) if seconds.get() > max && !arguments.background => {
+                Err(format!("argument `timeout`: at most {max} seconds"))
+            }
             Some(_) | None => Ok(()),
         }
     }

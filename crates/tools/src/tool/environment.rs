@@ -78,7 +78,7 @@ impl ToolEnvironment {
 /// Time limits for commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BashTimes {
-    /// Default timeout, in seconds.
+    /// Default timeout, in seconds, at most the maximum.
     pub timeout_s: u64,
     /// Maximum timeout of a call, in seconds.
     pub max_timeout_s: u64,
@@ -93,6 +93,23 @@ impl Default for BashTimes {
 
 impl From<&Settings> for BashTimes {
     fn from(settings: &Settings) -> Self {
-        Self { timeout_s: settings.bash_timeout_s(), max_timeout_s: settings.bash_max_timeout_s() }
+        let max_timeout_s = settings.bash_max_timeout_s();
+        Self { timeout_s: settings.bash_timeout_s().min(max_timeout_s), max_timeout_s }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tiller_core::setting::{BASH_MAX_TIMEOUT_S, BASH_TIMEOUT_S, SettingSource};
+
+    use super::*;
+
+    #[test]
+    fn bash_times_default_is_at_most_the_maximum() {
+        let mut settings = Settings::default();
+        for (setting, seconds) in [(&BASH_TIMEOUT_S, "900"), (&BASH_MAX_TIMEOUT_S, "60")] {
+            settings.set(setting, setting.parse(seconds).unwrap(), SettingSource::Default);
+        }
+        assert_eq!(BashTimes::from(&settings), BashTimes { timeout_s: 60, max_timeout_s: 60 });
     }
 }

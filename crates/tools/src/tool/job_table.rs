@@ -147,7 +147,7 @@ impl JobTable {
         let job = Arc::new(Job { id: id.clone(), command, since, status, stop: Notify::new(), record });
         while state.tasks.try_join_next().is_some() {}
         let task = JobTask { running, capture, job: Arc::clone(&job), table: Arc::downgrade(&self.shared) };
-        state.tasks.spawn(task.run(timeout.map(|timeout| Instant::now() + timeout), review));
+        state.tasks.spawn(task.run(timeout.and_then(|timeout| Instant::now().checked_add(timeout)), review));
         state.changes.push(JobChange::Started(job.describe()));
         state.jobs.push(job);
         state.forget_oldest();

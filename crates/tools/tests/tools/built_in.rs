@@ -260,6 +260,13 @@ fn check_number_below_the_minimum_is_told_the_minimum() {
 }
 
 #[test]
+fn check_timeout_of_a_job_has_no_maximum() {
+    let bench = Bench::new();
+    let bash = bench.tools.find("bash").unwrap();
+    bash.check(&json!({"command": "ls", "timeout": u64::MAX, "background": true})).unwrap();
+}
+
+#[test]
 fn check_invalid_argument_is_named() {
     let bench = Bench::new();
     for (tool, arguments, expected) in [

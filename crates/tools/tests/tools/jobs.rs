@@ -224,6 +224,15 @@ async fn job_with_a_timeout_is_stopped_at_it() {
 }
 
 #[tokio::test]
+async fn job_with_the_longest_timeout_starts() {
+    let bench = Bench::new();
+    let output =
+        bench.call("bash", json!({"command": "true", "background": true, "timeout": u64::MAX})).await;
+    assert!(!output.is_error, "{output:?}");
+    assert_eq!(bench.ended("job_1").await, JobStatus::Exited { exit_code: 0 });
+}
+
+#[tokio::test]
 async fn jobs_refuse_unknown_ids_and_missing_ones() {
     let bench = Bench::new();
     let output = bench.call("job", json!({"action": "read", "id": "job_9"})).await;
