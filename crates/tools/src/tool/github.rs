@@ -28,6 +28,9 @@ const MAX_BYTES: usize = 10 * 1024 * 1024;
 /// Maximum wait for the end of a rate limit; longer ones are reported.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
+/// Wait after a rejection by a rate limit, if the response doesn't name one.
+const DEFAULT_WAIT: Duration = Duration::from_secs(60);
+
 /// Number of entries per page, the API's maximum.
 const PER_PAGE: usize = 100;
 
@@ -111,6 +114,8 @@ impl GithubRepository {
 /// The entries of a list.
 struct GithubList {
     entries: Vec<Value>,
+    /// True if GitHub has more entries than were requested.
+    has_more: bool,
     /// The reason entries are missing, for the model.
     problem: Option<String>,
 }
@@ -132,7 +137,7 @@ impl GithubClient<'_> {
         url.query_pairs_mut().append_pair("per_page", &limit.min(PER_PAGE).to_string());
         url.query_pairs_mut().extend_pairs(query);
         let mut entries = Vec::new();
-        loop {
+        let has_more = loop {
             let (headers, page) = match self.request(Method::GET, url, None).await {
                 Ok((headers, Value::Array(page))) => (headers, page),
                 failed if entries.is_empty() => {
@@ -142,19 +147,21 @@ impl GithubClient<'_> {
                     let reason = failed.err().unwrap_or_else(|| "expected a list".into());
                     return Ok(GithubList {
                         entries,
+                        has_more: false,
                         problem: Some(format!("the rest is missing: {reason}")),
                     });
                 }
             };
             entries.extend(page);
-            match next_page(&headers).filter(|_| entries.len() < limit) {
+            match next_page(&headers) {
+                next if entries.len() >= limit => break entries.len() > limit || next.is_some(),
                 // The token is never sent to another host.
                 Some(next) if next.origin() == self.repository.api.origin() => url = next,
-                _ => break,
+                _ => break false,
             }
-        }
+        };
         entries.truncate(limit);
-        Ok(GithubList { entries, problem: None })
+        Ok(GithubList { entries, has_more, problem: None })
     }
 
     async fn get(&self, path: &str) -> Result<Value, String> {
@@ -221,10 +228,11 @@ async fn read(response: Response) -> Result<(HeaderMap, Value), String> {
 
 /// Returns the sentence about a failed request.
 fn failure(status: StatusCode, headers: &HeaderMap, body: &Value) -> String {
-    if let Some(wait) = rate_limit_wait(status, headers) {
+    let message = body["message"].as_str().unwrap_or_default();
+    let wait = rate_limit_wait(status, headers).or_else(|| unnamed_wait(status, message));
+    if let Some(wait) = wait {
         return format!("GitHub's rate limit was reached; try again in {} min", wait.as_secs().div_ceil(60));
     }
-    let message = body["message"].as_str().unwrap_or_default();
     let hint = match status.as_u16() {
         401 => "; the token is invalid",
         403 | 404 => "; it may not exist, or the token has no access",
@@ -244,6 +252,13 @@ fn rate_limit_wait(status: StatusCode, headers: &HeaderMap) -> Option<Duration> 
     let reset = || number("x-ratelimit-reset").map(|at| at.saturating_sub(now));
     let is_spent = number("x-ratelimit-remaining") == Some(0);
     number(RETRY_AFTER.as_str()).or_else(|| reset().filter(|_| is_spent)).map(Duration::from_secs)
+}
+
+/// Returns the delay that GitHub documents for a rejection by a rate limit without headers, as by a secondary limit.
+fn unnamed_wait(status: StatusCode, message: &str) -> Option<Duration> {
+    let is_limit = status == StatusCode::TOO_MANY_REQUESTS
+        || (status == StatusCode::FORBIDDEN && message.contains("rate limit"));
+    is_limit.then_some(DEFAULT_WAIT)
 }
 
 /// Returns the address of the next page (RFC 8288).

@@ -77,6 +77,21 @@ async fn github_list_issues_follows_pages_up_to_the_limit() {
 }
 
 #[tokio::test]
+async fn github_list_issues_names_the_limit_only_if_there_are_more() {
+    let note = "[there may be more than these 2; raise limit or narrow it down]";
+    let issues = || ok(&json!([issue(3, "c"), issue(2, "b")]));
+    for (issues, expected) in [
+        (issues(), ""),
+        (issues().header("link", "<http://127.0.0.1:1/page2>; rel=\"next\""), note),
+        (ok(&json!([issue(3, "c"), issue(2, "b"), issue(1, "a")])), note),
+    ] {
+        let server = MockServer::start([issues]);
+        let (text, _) = call(&server, "github_list_issues", json!({"limit": 2})).await;
+        assert_eq!(text, format!("#3 c (open, bug) by ada\n#2 b (open, bug) by ada\n{expected}"));
+    }
+}
+
+#[tokio::test]
 async fn github_list_issues_other_host_gets_no_token() {
     let first = ok(&json!([issue(3, "c")])).header("link", "<http://127.0.0.1:1/page2>; rel=\"next\"");
     let server = MockServer::start([first]);
@@ -124,7 +139,10 @@ async fn github_failures_say_what_to_do() {
         .header("x-ratelimit-remaining", "0")
         .header("x-ratelimit-reset", &reset.to_string());
     let later = Reply::status(429, "{}").header("retry-after", "90");
+    let secondary = r#"{"message": "You have exceeded a secondary rate limit. Please wait a few minutes."}"#;
     for (reply, expected) in [
+        (Reply::status(403, secondary), "GitHub's rate limit was reached; try again in 1 min"),
+        (Reply::status(429, "{}"), "GitHub's rate limit was reached; try again in 1 min"),
         (limited, "GitHub's rate limit was reached; try again in 60 min"),
         (later, "GitHub's rate limit was reached; try again in 2 min"),
         (

@@ -54,14 +54,14 @@ impl GithubGetIssue {
     async fn show(&self, number: u64) -> Result<ToolOutput, String> {
         let github = self.repository.as_ref().ok_or("no repository on GitHub")?.connect().await?;
         let issue = github.get(&format!("issues/{number}")).await?;
-        let GithubList { entries: comments, problem } =
+        let GithubList { entries: comments, has_more, problem } =
             github.list(&format!("issues/{number}/comments"), &[], MAX_COMMENTS).await?;
         let mut page = format!("{}\n\n{}\n", issue_line(&issue), text(&issue, "/body").trim_end());
         for comment in &comments {
             let (author, date) = (text(comment, "/user/login"), text(comment, "/created_at"));
             page.push_str(&format!("\n--- {author}, {date}\n{}\n", text(comment, "/body").trim_end()));
         }
-        if comments.len() == MAX_COMMENTS {
+        if has_more {
             page.push_str(&format!("\n[only the first {MAX_COMMENTS} comments are shown]\n"));
         }
         let page = page.replace("\r\n", "\n");

@@ -97,11 +97,11 @@ impl GithubListIssues {
         let mut query = vec![("state", arguments.state.name().to_owned())];
         query.extend(arguments.labels.iter().map(|labels| ("labels", labels.clone())));
         let limit = arguments.limit.map_or(DEFAULT_LIMIT, NonZeroUsize::get);
-        let GithubList { entries: issues, problem } = github.list("issues", &query, limit).await?;
+        let GithubList { entries: issues, has_more, problem } = github.list("issues", &query, limit).await?;
         let mut text: String = issues.iter().map(|issue| issue_line(issue) + "\n").collect();
         if issues.is_empty() {
             text.push_str("[no issues]");
-        } else if issues.len() == limit {
+        } else if has_more {
             text.push_str(&format!("[there may be more than these {limit}; raise limit or narrow it down]"));
         }
         let mut output = ToolOutput::text(text);
