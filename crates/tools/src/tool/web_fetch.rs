@@ -89,10 +89,14 @@ impl TypedTool for WebFetch {
 
 fn parse_address(address: &str) -> Result<Url, String> {
     let url = Url::parse(address).map_err(|error| format!("argument `url`: {error}"))?;
-    match url.scheme() {
-        "http" | "https" => Ok(url),
-        scheme => Err(format!("argument `url`: must begin with http:// or https://, not {scheme}:")),
+    match is_web(&url) {
+        true => Ok(url),
+        false => Err(format!("argument `url`: must begin with http:// or https://, not {}:", url.scheme())),
     }
+}
+
+fn is_web(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https")
 }
 
 impl WebFetch {
@@ -104,6 +108,11 @@ impl WebFetch {
             let response = response.map_err(|error| format!("{url}: {}", causes(&error)))?;
             match redirect(&url, &response) {
                 Some(target) if target.origin() == url.origin() || is_upgrade(&url, &target) => url = target,
+                Some(target) if !is_web(&target) => {
+                    return Err(format!(
+                        "{url}: redirected to {target}, which isn't an http or https address"
+                    ));
+                }
                 Some(target) => {
                     return Ok(ToolOutput::text(format!(
                         "[redirected to {target}; to follow, fetch this address]"
@@ -116,12 +125,13 @@ impl WebFetch {
     }
 
     async fn show(&self, url: Url, response: Response) -> Result<ToolOutput, String> {
-        let (status, kind) = (response.status(), media_type(response.headers()));
+        let (status, declared) = (response.status(), media_type(response.headers()));
         let (body, is_whole) =
             read_body(response, MAX_BYTES).await.map_err(|error| format!("{url}: {error}"))?;
         if let Some(mime_type) = detect_media_type(&body).filter(|_| is_whole && status.is_success()) {
             return Ok(image::output(url.as_str(), mime_type, &body));
         }
+        let kind = declared.unwrap_or_else(|| guess_media_type(&body).to_owned());
         let Some(text) = decode(&kind, &body) else {
             return Err(format!("{url} is not text ({kind}); use bash to download it"));
         };
@@ -148,9 +158,15 @@ fn is_upgrade(url: &Url, target: &Url) -> bool {
     url.host() == target.host() && is_usual(url, "http") && is_usual(target, "https")
 }
 
-fn media_type(headers: &HeaderMap) -> String {
-    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("text/plain");
-    value.to_ascii_lowercase()
+fn media_type(headers: &HeaderMap) -> Option<String> {
+    Some(headers.get(CONTENT_TYPE)?.to_str().ok()?.to_ascii_lowercase())
+}
+
+/// Returns the media type of a text that is sent without one.
+fn guess_media_type(body: &[u8]) -> &'static str {
+    let body = body.trim_ascii_start();
+    let begins_with = |tag: &[u8]| body.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag));
+    if begins_with(b"<!doctype html") || begins_with(b"<html") { "text/html" } else { "text/plain" }
 }
 
 /// Decodes a body according to its byte order mark, its declared character set, or as UTF-8; `None` if it

@@ -44,6 +44,25 @@ async fn web_fetch_page_becomes_markdown_and_text_stays() {
 }
 
 #[tokio::test]
+async fn web_fetch_undeclared_page_is_recognized() {
+    for (body, expected) in [
+        ("\n <!doctype HTML><h1>Title</h1>", "# Title"),
+        ("<HTML><h1>Title</h1>", "# Title"),
+        ("<h1>Title</h1>", "<h1>Title</h1>"),
+        ("About <html>", "About <html>"),
+    ] {
+        assert_eq!(fetch_text([Reply::status(200, body)]).await, (expected.to_owned(), false), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn web_fetch_redirect_to_another_scheme_is_refused() {
+    let moved = Reply::status(302, "").header("location", "file:///etc/passwd");
+    let expected = "SERVER/start: redirected to file:///etc/passwd, which isn't an http or https address";
+    assert_eq!(fetch_text([moved]).await, (expected.to_owned(), true));
+}
+
+#[tokio::test]
 async fn web_fetch_redirect_to_another_host_is_only_reported() {
     let moved = |target: &str| Reply::status(302, "").header("location", target);
     assert_eq!(fetch_text([moved("/other"), page("text/plain", "x")]).await, ("x".to_owned(), false));
