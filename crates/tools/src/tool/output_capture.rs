@@ -357,9 +357,10 @@ pub(super) fn join_ends(
         OutputCut { shown: shown.text.chars().count() + tail.text.chars().count(), total: total.characters };
     let has_part = !shown.text.ends_with('\n') || tail.extent == TruncationExtent::PartOfLine;
     if !shown.text.is_empty() && has_part {
-        let missing = thousands(cut.total.saturating_sub(cut.shown));
+        let missing = cut.total.saturating_sub(cut.shown);
+        let characters = if missing == 1 { "character" } else { "characters" };
         let end = if shown.text.ends_with('\n') { "" } else { "\n" };
-        shown.text.push_str(&format!("{end}[… {missing} characters omitted …]\n"));
+        shown.text.push_str(&format!("{end}[… {} {characters} omitted …]\n", thousands(missing)));
     } else if !shown.text.is_empty() {
         let missing = total.lines.saturating_sub(shown.text.lines().count() + tail.lines);
         let lines = if missing == 1 { "line" } else { "lines" };
@@ -501,6 +502,7 @@ mod tests {
         let limits = OutputLimits { max_lines: 8, max_chars: 40 };
         let long = "x".repeat(5_000);
         for (printed, expected) in [
+            (format!("HEAD{}TAIL", "x".repeat(33)), "HEADxxxxxx\n[… 1 character omitted …]\n"),
             (format!("HEAD{long}TAIL"), "HEADxxxxxx\n[… 4,968 characters omitted …]\n"),
             (format!("HEAD{long}\n{long}TAIL\n"), "HEADxxxxxx\n[… 9,970 characters omitted …]\n"),
             (format!("HEAD\n{long}TAIL"), "HEAD\n[… 4,974 characters omitted …]\n"),
