@@ -2,32 +2,70 @@
 
 use std::path::Path;
 
-use crate::files::git;
+use crate::config::Config;
+use crate::files::{self, CONFIG_LIMIT, git};
+
+/// The user's configuration files of Git, relative to the home directory.
+const USER_FILES: [&str; 2] = [".config/git/config", ".gitconfig"];
 
 /// Returns the URL of `origin`, or of the first remote, of the repository that contains `cwd`, without
 /// credentials.
-pub(super) fn find_remote(cwd: &Path) -> Option<String> {
-    let text = git::read_file(&git::common_dir(&git::find(cwd)?)?, "config")?;
-    url(&text).and_then(|url| without_credentials(&url))
+pub(super) fn find_remote(cwd: &Path, config: &Config) -> Option<String> {
+    find(cwd, config.home_dirs().first().map(|home| &**home))
 }
 
-fn url(config: &str) -> Option<String> {
-    let (mut section, mut first) = (None, None);
+fn find(cwd: &Path, home: Option<&Path>) -> Option<String> {
+    let repository = git::read_file(&git::common_dir(&git::find(cwd)?)?, "config")?;
+    let read = |name| files::read_text(&home?.join(name), CONFIG_LIMIT).ok();
+    let user: Vec<String> = USER_FILES.into_iter().filter_map(read).collect();
+    let own = parse(&repository);
+    let rules = user.iter().flat_map(|text| parse(text)).chain(own.clone());
+    without_credentials(&rewrite(url(&own)?, rules))
+}
+
+/// A value in a configuration of Git, such as `url` in the section `[remote "origin"]`.
+#[derive(Clone)]
+struct ConfigValue<'a> {
+    section: &'a str,
+    subsection: &'a str,
+    key: &'a str,
+    value: &'a str,
+}
+
+impl ConfigValue<'_> {
+    fn is(&self, section: &str, key: &str) -> bool {
+        self.section.eq_ignore_ascii_case(section) && self.key.eq_ignore_ascii_case(key)
+    }
+}
+
+fn parse(config: &str) -> Vec<ConfigValue<'_>> {
+    let (mut values, mut section, mut subsection) = (Vec::new(), "", "");
     for line in config.lines().map(str::trim) {
         if let Some(head) = line.strip_prefix('[') {
-            let name = head.split(']').next().unwrap_or_default();
-            section = name.strip_prefix("remote ").map(|name| name.trim().trim_matches('"').to_owned());
-        } else if let (Some(remote), Some((key, value))) = (&section, line.split_once('='))
-            && key.trim().eq_ignore_ascii_case("url")
-        {
-            let value = value.trim().trim_matches('"').to_owned();
-            if remote == "origin" {
-                return Some(value);
-            }
-            first = first.or(Some(value));
+            let head = head.split(']').next().unwrap_or_default();
+            (section, subsection) = head.split_once(' ').unwrap_or((head, ""));
+            subsection = subsection.trim().trim_matches('"');
+        } else if let Some((key, value)) = line.split_once('=') {
+            let (key, value) = (key.trim(), value.trim().trim_matches('"'));
+            values.push(ConfigValue { section, subsection, key, value });
         }
     }
-    first
+    values
+}
+
+fn url<'a>(values: &[ConfigValue<'a>]) -> Option<&'a str> {
+    let urls = || values.iter().filter(|value| value.is("remote", "url"));
+    let origin = urls().find(|url| url.subsection == "origin").or_else(|| urls().next());
+    origin.map(|url| url.value)
+}
+
+/// Replaces the beginning of a URL according to `insteadOf`; the longest match wins (git-config(1)).
+fn rewrite<'a>(url: &str, values: impl Iterator<Item = ConfigValue<'a>>) -> String {
+    let rules = values.filter(|value| value.is("url", "insteadOf") && url.starts_with(value.value));
+    match rules.max_by_key(|rule| rule.value.len()) {
+        Some(rule) => format!("{}{}", rule.subsection, &url[rule.value.len()..]),
+        None => url.to_owned(),
+    }
 }
 
 /// Removes user name, password and query (which may contain a key) from a remote's URL. Returns `None` if
@@ -83,10 +121,30 @@ mod tests {
         fs::write(root.join("repo/.git/worktrees/w/commondir"), "../..\n").unwrap();
         fs::write(root.join("w/.git"), "gitdir: ../repo/.git/worktrees/w\n").unwrap();
         for dir in ["repo", "repo/src", "w"] {
-            assert_eq!(find_remote(&root.join(dir)).as_deref(), Some("https://host/me/x.git"), "{dir}");
+            assert_eq!(find(&root.join(dir), None).as_deref(), Some("https://host/me/x.git"), "{dir}");
         }
+        let url = |config| url(&parse(config));
         assert_eq!(url("[remote \"fork\"]\nurl = \"git@host:you/x.git\"\n").unwrap(), "git@host:you/x.git");
         assert_eq!(url("[branch \"main\"]\nurl = no\n"), None);
+    }
+
+    #[test]
+    fn git_remote_abbreviated_url_is_resolved() {
+        let dir = tempfile::tempdir().unwrap();
+        let (repo, home) = (dir.path().join("repo"), dir.path().join("home"));
+        fs::create_dir_all(repo.join(".git")).unwrap();
+        fs::create_dir_all(&home).unwrap();
+        let user = "[url \"https://me:t0ken@host/\"]\n\tinsteadOf = hub:\n[url \"git@host:\"]\n\tinsteadof = \"gh:\"\n";
+        fs::write(home.join(".gitconfig"), user).unwrap();
+        for (own, expected) in [
+            ("url = hub:ada/x.git", "https://host/ada/x.git"),
+            ("url = gh:ada/x.git", "git@host:ada/x.git"),
+            ("url = hub:ada/x.git\n[url \"git@other:\"]\ninsteadOf = hub:ada/", "git@other:x.git"),
+            ("url = other:ada/x.git", "other:ada/x.git"),
+        ] {
+            fs::write(repo.join(".git/config"), format!("[remote \"origin\"]\n{own}\n")).unwrap();
+            assert_eq!(find(&repo, Some(&home)).as_deref(), Some(expected), "{own}");
+        }
     }
 
     #[test]

@@ -78,7 +78,9 @@ fn run_command(arguments: &CliArgs, command: &SessionsCommand) -> Result<u8, Cli
         SessionsCommand::Branch { session, entry, summary, json } => {
             edit::branch(&manager, (session, entry), summary.as_deref(), *json)?;
         }
-        SessionsCommand::Move { from, json } => return move_dir::move_sessions(&manager, from, *json),
+        SessionsCommand::Move { from, json } => {
+            return move_dir::move_sessions(&manager, &config, from, *json);
+        }
         SessionsCommand::Rm { sessions, yes, permanently, json } => {
             let delete_mode = if *permanently { DeleteMode::Permanently } else { DeleteMode::ToTrash };
             let confirmation = if *yes { rm::Confirmation::Skip } else { rm::Confirmation::Ask };

@@ -12,12 +12,18 @@ use crate::cli::console::stderr_line;
 use crate::cli::failure::{CliFailure, DONE, FAILED};
 use crate::cli::stdout::print_text;
 use crate::cli::{git_remote, startup};
+use crate::config::Config;
 use crate::session::entry::TillerEntry;
 use crate::session::{EntryBody, PageRequest, SessionManager, SessionScope, SessionSummary, sync};
 
 /// Reassigns the sessions of `from`, which must not exist, to the working directory. The session files stay
 /// where they are; an entry appended to each records the move.
-pub(super) fn move_sessions(manager: &SessionManager, from: &Path, as_json: bool) -> Result<u8, CliFailure> {
+pub(super) fn move_sessions(
+    manager: &SessionManager,
+    config: &Config,
+    from: &Path,
+    as_json: bool,
+) -> Result<u8, CliFailure> {
     if from.exists() {
         let hint = format!(
             "only sessions of a directory that no longer exists can be reassigned; to work in {dir}, use \
@@ -34,9 +40,10 @@ pub(super) fn move_sessions(manager: &SessionManager, from: &Path, as_json: bool
         return Err(CliFailure::usage(anyhow!("{from} has no sessions"))
             .hint("`tiller sessions list --all` shows each session's directory"));
     }
+    let remote = git_remote::find_remote(manager.cwd(), config);
     let mut moved: Vec<&PathBuf> = Vec::new();
     for session in &sessions {
-        match append_move(manager, session) {
+        match append_move(manager, session, remote.as_deref()) {
             Ok(()) => moved.push(&session.path),
             Err(failure) => {
                 stderr_line!("warning: {} was not moved: {}", session.id.short(), failure.text())
@@ -57,14 +64,18 @@ pub(super) fn move_sessions(manager: &SessionManager, from: &Path, as_json: bool
     Ok(if moved.len() == sessions.len() { DONE } else { FAILED })
 }
 
-fn append_move(manager: &SessionManager, session: &SessionSummary) -> Result<(), CliFailure> {
+fn append_move(
+    manager: &SessionManager,
+    session: &SessionSummary,
+    remote: Option<&str>,
+) -> Result<(), CliFailure> {
     let (mut writer, modified) = open(manager, &session.path.display().to_string())?;
     let entry = TillerEntry::Run {
         mode: "move".to_owned(),
         resumed: true,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         cwd: Some(manager.cwd().display().to_string()),
-        remote: git_remote::find_remote(manager.cwd()),
+        remote: remote.map(str::to_owned),
     };
     writer.append(EntryBody::from_tiller(&entry), startup::now())?;
     if let Some(file) = writer.file() {

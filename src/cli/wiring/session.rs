@@ -51,7 +51,7 @@ pub(in crate::cli) fn open(
     choice: SessionChoice,
 ) -> Result<OpenedLog, CliFailure> {
     let manager = manager(arguments, config, cwd(arguments)?);
-    let remote = git_remote::find_remote(manager.cwd());
+    let remote = git_remote::find_remote(manager.cwd(), config);
     let start = match choice {
         SessionChoice::Named => session(arguments, &manager, remote.as_deref(), front)?,
         SessionChoice::Chosen(resolution) => start_session(&manager, resolution)?,
