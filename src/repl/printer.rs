@@ -221,7 +221,7 @@ impl<Out: Write, Err: Write> EventPrinter<Out, Err> {
             (RunOutcome::Failed, Some(error)) => format!("error: {error}").into(),
             (RunOutcome::Failed, None) => "error: the run failed".into(),
             (RunOutcome::Aborted, _) => "stopped".into(),
-            (RunOutcome::MaxTurns, _) => "reached the request limit; this is the last answer".into(),
+            (RunOutcome::MaxTurns, _) => "stopped after a final answer".into(),
         };
         self.note(&text)
     }

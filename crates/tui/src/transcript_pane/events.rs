@@ -24,8 +24,8 @@ impl TranscriptPane {
     pub(crate) fn apply(&mut self, event: &AgentEvent<'_>) {
         match event.kind {
             EventKind::AgentEnd { will_retry: false, outcome: RunOutcome::MaxTurns, .. } => {
-                let hint = Some("type \"continue\", or raise max_turns".to_owned());
-                self.notice(NoticeLevel::Warning, "stopped: turn limit reached", hint);
+                let hint = Some("type \"continue\" to go on".to_owned());
+                self.notice(NoticeLevel::Warning, "stopped after a final answer", hint);
             }
             EventKind::AgentSettled => {
                 self.transcript.live.clear();
