@@ -39,11 +39,19 @@ pub struct ToolTraits {
     pub uses_sandbox: bool,
     /// True if a running call can be moved to the background.
     pub has_jobs: bool,
-    /// The argument and its value with which a call waits for something. Identical calls of this kind don't count as a
-    /// loop.
-    pub waiting: Option<(&'static str, &'static str)>,
-    /// True if no call runs in parallel with others, although it may only read: it waits for something.
-    pub runs_alone: bool,
+    /// The argument with which a call waits (`action: wait`); identical waiting calls aren't counted as a loop.
+    pub waiting: Option<WaitingArgument>,
+    /// True if calls never run in parallel with others, even if they only read.
+    pub never_parallel: bool,
+}
+
+/// An argument with the value that makes a call wait for something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitingArgument {
+    /// The argument's name.
+    pub name: &'static str,
+    /// Its value.
+    pub value: &'static str,
 }
 
 impl ToolTraits {
@@ -60,14 +68,14 @@ impl ToolTraits {
             uses_sandbox: false,
             has_jobs: false,
             waiting: None,
-            runs_alone: false,
+            never_parallel: false,
         }
     }
 
     /// Returns true if a call with these arguments waits for something.
     #[must_use]
     pub fn waits_with(&self, arguments: &Value) -> bool {
-        self.waiting.is_some_and(|(argument, value)| arguments[argument] == value)
+        self.waiting.is_some_and(|waiting| arguments[waiting.name] == waiting.value)
     }
 
     /// Returns the access of a call with these arguments.
@@ -82,7 +90,7 @@ impl ToolTraits {
     /// Returns true if no call of the tool runs in parallel with others.
     #[must_use]
     pub fn always_runs_alone(&self) -> bool {
-        self.runs_alone || (self.access != Access::Reads && self.reads_without.is_none())
+        self.never_parallel || (self.access != Access::Reads && self.reads_without.is_none())
     }
 }
 

@@ -56,6 +56,8 @@ pub(super) struct Approvals {
     /// Calls for which an extension or a repetition requires approval, regardless of the policy's verdict.
     demanded: HashSet<CallId>,
     repetition: Repetition,
+    /// The calls that need approval as repetitions.
+    repeated: HashSet<CallId>,
     /// The directories that the built-in tools may access.
     workspace: Option<Workspace>,
     /// Paths outside the workspace that calls of the current answer name.
@@ -79,6 +81,7 @@ impl Approvals {
             pending: Vec::new(),
             demanded: HashSet::new(),
             repetition: Repetition::default(),
+            repeated: HashSet::new(),
             workspace,
             outside_paths: HashMap::new(),
         };
@@ -334,7 +337,10 @@ impl Approvals {
             || self.approver == Approver::Absent;
         let decision = match is_refused {
             true => deny(DenialCause::Loop, reason, None),
-            false => self.demand_approval(&call, decision, reason),
+            false => {
+                self.repeated.insert(call.id.clone());
+                self.demand_approval(&call, decision, reason)
+            }
         };
         PlannedCall { call, decision }
     }
@@ -357,19 +363,15 @@ impl Approvals {
 
     /// Returns the denial of a repeated call that the user has declined earlier in the same answer.
     pub(super) fn deny_declined(&self, call: &ToolCall) -> Option<DeniedCall> {
-        let is_declined = self.requires_approval(&call.id) && self.repetition.is_declined(call);
-        let reason = || "the user declined the same call".to_owned();
-        is_declined.then(|| DeniedCall {
-            cause: DenialCause::Loop,
-            reason: reason(),
-            allowed_by: None,
-            rule: None,
-        })
+        let is_declined = self.repeated.contains(&call.id) && self.repetition.is_declined(call);
+        let reason = "the user declined the same call".to_owned();
+        is_declined.then_some(DeniedCall { cause: DenialCause::Loop, reason, allowed_by: None, rule: None })
     }
 
     /// Clears the recorded calls of the previous run.
     pub(super) fn begin_run(&mut self) {
         self.repetition = Repetition::default();
+        self.repeated.clear();
     }
 
     /// Combines the policy's decision with the extensions' verdict; the stricter one wins. `--yes` doesn't

@@ -11,8 +11,8 @@ pub(crate) const LOOP_LENGTH: usize = 5;
 pub(crate) struct Repetition {
     last: Option<(String, Value)>,
     count: usize,
-    /// The call to which the user's last answer was a "no". The calls of an answer are counted before the first of them
-    /// is asked about, so another call may be the last one.
+    /// The call that the user declined last. Needn't be `last`: all calls of an answer are counted before the first
+    /// approval request.
     declined: Option<(String, Value)>,
 }
 

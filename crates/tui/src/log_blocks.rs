@@ -99,9 +99,13 @@ impl CallTiming {
 
     /// Returns the start time of a call whose result arrived at `ended`.
     fn started_at(&mut self, call: &ToolCallBlock, ended: UnixMs) -> UnixMs {
-        let started = if call.reads() { self.exclusive_end } else { self.exclusive_end.max(self.group_end) };
+        let started = if call.may_run_in_parallel() {
+            self.exclusive_end
+        } else {
+            self.exclusive_end.max(self.group_end)
+        };
         self.group_end = self.group_end.max(ended);
-        if !call.reads() {
+        if !call.may_run_in_parallel() {
             self.exclusive_end = ended;
         }
         self.allowed.get(&call.id).map_or(started, |allowed| started.max(*allowed))

@@ -164,8 +164,8 @@ impl ToolCallBlock {
         !matches!(self.state, CallState::Done { .. } | CallState::Lost | CallState::NotRun)
     }
 
-    /// Returns true if the tool only reads, so that the call may run in parallel with others.
-    pub(super) fn reads(&self) -> bool {
+    /// Returns true if the call may run in parallel with others.
+    pub(super) fn may_run_in_parallel(&self) -> bool {
         !self.traits.always_runs_alone()
     }
 

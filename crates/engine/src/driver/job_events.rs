@@ -194,7 +194,7 @@ impl Driver {
             Ok(()) => {
                 let source = self.offered_tools().source(&call.name).cloned();
                 let decision = self.approvals.plan(&call, tool.spec(), source.as_ref());
-                if tool.spec().traits.runs_alone { decision.alone() } else { decision }
+                if tool.spec().traits.never_parallel { decision.alone() } else { decision }
             }
             Err(reason) => {
                 let problems = match &call.raw_arguments {

@@ -251,9 +251,9 @@ impl PlannedCall {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum CallDecision {
-    /// May run, in parallel with other calls that only read.
+    /// May run. Calls that only read run in parallel.
     Run(Access),
-    /// May run alone, because the mode, a rule or a flag grants approval.
+    /// May run, because a rule or flag grants approval.
     Granted { decider: Decider, rule: Option<String> },
     /// Needs approval.
     Ask {
@@ -276,7 +276,7 @@ impl CallDecision {
     /// Returns the decision for a call that doesn't run in parallel with others.
     pub(crate) fn alone(self) -> Self {
         match self {
-            Self::Run(_) => Self::Granted { decider: Decider::Mode, rule: None },
+            Self::Run(_) => Self::Run(Access::Executes),
             other => other,
         }
     }

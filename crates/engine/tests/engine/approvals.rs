@@ -50,7 +50,7 @@ fn harness(answers: Vec<ScriptedAnswer>, configure: impl FnOnce(&mut SessionPart
 }
 
 impl Harness {
-    async fn approval_requested(&mut self) -> ApprovalRequest {
+    pub(crate) async fn approval_requested(&mut self) -> ApprovalRequest {
         self.wait_for_event(|event| match event {
             EventKind::ApprovalRequested(request) => Some(request.clone()),
             _ => None,
@@ -58,7 +58,7 @@ impl Harness {
         .await
     }
 
-    async fn answer(&self, request: &ApprovalRequest, decision: Decision) {
+    pub(crate) async fn answer(&self, request: &ApprovalRequest, decision: Decision) {
         self.agent.decide(request.tool_call_id.clone(), decision).await.unwrap();
     }
 

@@ -297,6 +297,19 @@ fn rewrite(arguments: Value) -> Behavior<CallVerdict> {
 }
 
 #[tokio::test]
+async fn tool_call_declined_for_an_extension_may_be_asked_about_again() {
+    let answers = vec![calls(&[json!({"n": 1}), json!({"n": 1})]), text_answer("done")];
+    let mut harness = harness(vec![reviewer("a", ask("hm"))], answers, |_| {});
+    harness.prompt("go").await;
+    let request = harness.approval_requested().await;
+    harness.answer(&request, Decision::Deny { reason: "not yet".into() }).await;
+    let request = harness.approval_requested().await;
+    harness.answer(&request, Decision::Once).await;
+    assert_eq!(harness.settled().await, RunOutcome::Completed);
+    assert_eq!(harness.message_lines()[2..4], ["result denied: not yet", "result through"]);
+}
+
+#[tokio::test]
 async fn tool_call_strictest_verdict_counts() {
     let no_approver = |parts: &mut SessionParts| parts.options.approver = Approver::Absent;
     let allowed = run_call(vec![reviewer("a", Behavior::Nothing)], |_| {}).await;

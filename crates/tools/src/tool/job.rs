@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, json};
 use tiller_core::background_job::CommandJob;
 use tiller_core::id::JobId;
-use tiller_core::tool_spec::{Access, OutputKind, ShownArgument, ToolSet, ToolTraits};
+use tiller_core::tool_spec::{Access, OutputKind, ShownArgument, ToolSet, ToolTraits, WaitingArgument};
 use tiller_core::unit::UnixMs;
 use tokio::time::sleep;
 
@@ -60,8 +60,8 @@ impl TypedTool for JobTool {
         shown_argument: ShownArgument::Joined(&["action", "id"]),
         output: OutputKind::Command,
         set: Some(ToolSet::Bash),
-        waiting: Some(("action", "wait")),
-        runs_alone: true,
+        waiting: Some(WaitingArgument { name: "action", value: "wait" }),
+        never_parallel: true,
         ..ToolTraits::new(Access::Reads)
     };
 
