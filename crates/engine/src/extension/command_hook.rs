@@ -35,10 +35,10 @@ const KILL_TIME: Duration = Duration::from_secs(5);
 /// Maximum length of a command line in a message, in characters.
 const MAX_QUOTE: usize = 60;
 
-/// The argument of the file tools.
+/// The argument that names a file.
 const PATH: &str = "path";
 
-/// Its name in Claude Code.
+/// Claude Code's name for it.
 const FILE_PATH: &str = "file_path";
 
 impl Extensions {
@@ -90,12 +90,14 @@ impl CommandHooks {
         let commands = self.settings.matching(HookMoment::PreToolUse, &call.name);
         let input = |call: &ToolCall| self.input(HookMoment::PreToolUse, call_fields(call));
         let answers = self.answers(&commands, &input(call)).await;
+        let answers: Vec<HookAnswer> = answers.into_iter().map(|answer| own_answer(answer, call)).collect();
         let left = commands.iter().zip(&answers).filter(|(_, answer)| answer.arguments.is_none());
         let others: Vec<HookCommand> = left.map(|(command, _)| command.clone()).collect();
         let answer = combine(answers);
         let Some(arguments) = answer.arguments.clone() else { return answer };
-        let changed = ToolCall { arguments: own_arguments(arguments, call), ..call.clone() };
-        let again = combine(self.answers(&others, &input(&changed)).await);
+        let changed = ToolCall { arguments, ..call.clone() };
+        let again = self.answers(&others, &input(&changed)).await;
+        let again = combine(again.into_iter().map(|answer| own_answer(answer, &changed)).collect());
         answer.and(HookAnswer { context: None, ..again })
     }
 
@@ -230,10 +232,9 @@ impl Extension for CommandHooks {
                 (HookDecision::Proceed, None) => Ok(CallVerdict::Allow),
                 (HookDecision::Ask(reason), None) => Ok(CallVerdict::Ask { reason }),
                 (HookDecision::Proceed, Some(arguments)) => {
-                    Ok(CallVerdict::Rewrite { arguments: own_arguments(arguments, call), approval: None })
+                    Ok(CallVerdict::Rewrite { arguments, approval: None })
                 }
                 (HookDecision::Ask(reason), Some(arguments)) => {
-                    let arguments = own_arguments(arguments, call);
                     Ok(CallVerdict::Rewrite { arguments, approval: Some(reason) })
                 }
             }
@@ -293,7 +294,7 @@ fn combine(answers: Vec<HookAnswer>) -> HookAnswer {
     answers.into_iter().fold(HookAnswer::default(), HookAnswer::and)
 }
 
-/// Returns the fields of a call. A path also has its name in Claude Code, which hooks that are written for that read.
+/// Returns a call's fields. Adds Claude Code's name `file_path` for `path`, for hooks written for Claude Code.
 fn call_fields(call: &ToolCall) -> Value {
     let mut input = call.arguments.clone();
     if let (Some(path), Some(entries)) = (call.arguments.get(PATH), input.as_object_mut()) {
@@ -302,12 +303,16 @@ fn call_fields(call: &ToolCall) -> Value {
     json!({"tool_name": call.name, "tool_use_id": call.id, "tool_input": input})
 }
 
-/// Removes the second name of the path from the arguments that a hook returns for a call. A path that the hook has
-/// changed there replaces the first.
+fn own_answer(answer: HookAnswer, call: &ToolCall) -> HookAnswer {
+    let arguments = answer.arguments.map(|arguments| own_arguments(arguments, call));
+    HookAnswer { arguments, ..answer }
+}
+
+/// Removes the name that [`call_fields`] added from the arguments that a hook returns for a call. A path that the hook
+/// has changed there replaces `path`.
 fn own_arguments(mut arguments: Value, call: &ToolCall) -> Value {
-    let Some(entries) = arguments.as_object_mut().filter(|_| call.arguments.get(FILE_PATH).is_none()) else {
-        return arguments;
-    };
+    let was_added = call.arguments.get(PATH).is_some() && call.arguments.get(FILE_PATH).is_none();
+    let Some(entries) = arguments.as_object_mut().filter(|_| was_added) else { return arguments };
     if let Some(path) = entries.remove(FILE_PATH)
         && (Some(&path) != call.arguments.get(PATH) || !entries.contains_key(PATH))
     {
@@ -335,7 +340,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn call_fields_have_the_path_under_both_names() {
+    fn call_path_has_two_names_for_hooks_only() {
         let call = |arguments: Value| ToolCall {
             id: "c".into(),
             name: "write_file".into(),
@@ -346,12 +351,13 @@ mod tests {
         let written = call(json!({"path": "a", "content": "x"}));
         let input = call_fields(&written)["tool_input"].take();
         assert_eq!(input, json!({"path": "a", "file_path": "a", "content": "x"}));
-        let returned = |arguments: Value| own_arguments(arguments, &written)["path"].take();
         assert_eq!(own_arguments(input, &written), written.arguments);
+        let returned = |arguments: Value| own_arguments(arguments, &written)["path"].take();
         assert_eq!(returned(json!({"path": "a", "file_path": "b"})), "b");
         assert_eq!(returned(json!({"path": "b", "file_path": "a"})), "b");
         assert_eq!(returned(json!({"file_path": "a"})), "a");
-        let of_server = call(json!({"file_path": "a"}));
-        assert_eq!(own_arguments(json!({"file_path": "b"}), &of_server), json!({"file_path": "b"}));
+        for of_server in [json!({"file_path": "a"}), json!({})] {
+            assert_eq!(own_arguments(json!({"file_path": "b"}), &call(of_server)), json!({"file_path": "b"}));
+        }
     }
 }
