@@ -130,10 +130,9 @@ impl Connection {
         if let Some(change) = review.and_then(|review| review.find_changes("it")) {
             self.warn(change).await;
         }
-        outcome.unwrap_or_else(|_| {
-            let reason = format!("it was not ready within {} s", limit.as_secs_f64());
-            Err(transport::explain_failure(reason, &self.server, &self.options))
-        })
+        let started =
+            outcome.unwrap_or_else(|_| Err(format!("it was not ready within {} s", limit.as_secs_f64())));
+        started.map_err(|reason| transport::explain_failure(reason, &self.server, &self.options))
     }
 
     fn tool_server(&self) -> ToolServer {

@@ -57,7 +57,7 @@ pub(crate) fn resource(contents: ResourceContents) -> UserBlock {
         ResourceContents::TextResourceContents { uri, text: body, .. } => text(format!("{uri}:\n{body}")),
         ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
             let mime_type = mime_type.unwrap_or_default();
-            match decoded_text(&blob).filter(|_| mime_type.starts_with("text/")) {
+            match mime_type.starts_with("text/").then(|| decoded_text(&blob)).flatten() {
                 Some(body) => text(format!("{uri}:\n{body}")),
                 None => image_or_note(blob, &mime_type, &uri),
             }

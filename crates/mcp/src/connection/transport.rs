@@ -77,7 +77,7 @@ async fn open_stdio(
         }
         Err(error) => error.to_string(),
     };
-    Err(explain_failure(reason, server, options))
+    Err(reason)
 }
 
 async fn connect<T: Transport<RoleClient> + 'static>(
