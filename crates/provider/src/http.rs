@@ -82,7 +82,7 @@ impl EndpointClient {
     /// Checks the endpoint's settings.
     ///
     /// # Errors
-    /// If the base URL, the proxy or a certificate is invalid.
+    /// If the base URL or the proxy is invalid, or the certificates aren't in PEM.
     pub(super) fn new(endpoint: Endpoint) -> Result<Self, ProviderError> {
         let setting = || hints::server_setting(&endpoint.name);
         let fault = match builder_for(&endpoint) {
@@ -96,6 +96,7 @@ impl EndpointClient {
         }
     }
 
+    /// Returns the client. The first call reads the certificates, which takes some milliseconds.
     fn client(&self) -> Result<&Client, ProviderFault> {
         if let Some(client) = self.client.get() {
             return Ok(client);
@@ -103,8 +104,10 @@ impl EndpointClient {
         let built = builder_for(&self.endpoint)
             .and_then(|builder| build(builder.connect_timeout(self.endpoint.timeouts.connect)));
         let client = built.map_err(|problem| {
-            ProviderFault::new(FailureKind::Fatal, problem)
-                .with_hint("check the system's certificates (package `ca-certificates`)")
+            ProviderFault::new(FailureKind::Fatal, problem).with_hint(match self.endpoint.certificates {
+                Some(_) => "check request.ca_file and the system's certificates",
+                None => "check the system's certificates (package `ca-certificates`)",
+            })
         })?;
         Ok(self.client.get_or_init(|| client))
     }
@@ -277,8 +280,8 @@ fn url_of(base_url: &str, path: &str) -> String {
 }
 
 /// Builds the client for a server. It trusts the system's certificates and these (PEM), uses the system's
-/// proxies unless the server is on this machine, and follows no redirects. A client that can't meet TLS, because it
-/// connects directly to an `http://` address, doesn't read the system's certificates, so that none are needed.
+/// proxies unless the server is on this machine, and follows no redirects. A client that connects directly to `http://`
+/// loads no system certificates, so it works without any.
 ///
 /// # Errors
 /// Describes in a sentence that there is no usable certificate, that the proxy's variable is invalid, or that
