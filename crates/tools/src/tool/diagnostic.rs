@@ -96,10 +96,10 @@ fn split_reason(reason: &str) -> (String, &str) {
 #[must_use]
 pub fn describe_malformed(raw: &str) -> String {
     let problem = match serde_json::from_str::<Value>(raw) {
-        Ok(_) => "they are not a JSON object".to_owned(),
-        Err(error) => format!("they are not valid JSON: {error}"),
+        Ok(_) => "not a JSON object".to_owned(),
+        Err(error) => format!("not valid JSON ({error})"),
     };
-    format!("{problem}, in `{}`", shorten(raw))
+    format!("{problem}: `{}`", shorten(raw))
 }
 
 /// Returns the beginning of a text, with `…` if there is more.
@@ -198,25 +198,24 @@ mod tests {
     fn describe_malformed_names_the_error_and_quotes_the_beginning() {
         let long = format!("[{}", "1,".repeat(MAX_QUOTED));
         let beginning = format!("{}…", &long[..MAX_QUOTED]);
-        let cut_off = "they are not valid JSON: EOF while parsing an object at line 1 column 16";
-        let no_end =
-            format!("they are not valid JSON: EOF while parsing a value at line 1 column {}", long.len());
+        let cut_off = "not valid JSON (EOF while parsing an object at line 1 column 16)";
+        let no_end = format!("not valid JSON (EOF while parsing a value at line 1 column {})", long.len());
         for (raw, problem, quoted) in [
             (r#"{"path": "f.txt""#, cut_off, r#"{"path": "f.txt""#),
             (
                 r#"{"path":"f.txt"}}"#,
-                "they are not valid JSON: trailing characters at line 1 column 17",
+                "not valid JSON (trailing characters at line 1 column 17)",
                 r#"{"path":"f.txt"}}"#,
             ),
             (
                 "{'path': 'f.txt'}",
-                "they are not valid JSON: key must be a string at line 1 column 2",
+                "not valid JSON (key must be a string at line 1 column 2)",
                 "{'path': 'f.txt'}",
             ),
-            ("[1]", "they are not a JSON object", "[1]"),
+            ("[1]", "not a JSON object", "[1]"),
             (&long, &no_end, &beginning),
         ] {
-            assert_eq!(describe_malformed(raw), format!("{problem}, in `{quoted}`"));
+            assert_eq!(describe_malformed(raw), format!("{problem}: `{quoted}`"));
             let expected =
                 json!({"kind": "malformed", "where": "", "expected": "a JSON object", "got": quoted});
             assert_eq!(json!(ArgumentDiagnostic::malformed(raw)), expected);

@@ -28,8 +28,8 @@ const MAX_BYTES: usize = 10 * 1024 * 1024;
 /// Maximum wait for the end of a rate limit; longer ones are reported.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// Wait after a rejection by a rate limit, if the response doesn't name one.
-const DEFAULT_WAIT: Duration = Duration::from_secs(60);
+/// Delay after a rejection by a rate limit whose response names none (GitHub's REST API docs, "Rate limits").
+const UNNAMED_RATE_LIMIT_DELAY: Duration = Duration::from_secs(60);
 
 /// Number of entries per page, the API's maximum.
 const PER_PAGE: usize = 100;
@@ -258,7 +258,7 @@ fn rate_limit_wait(status: StatusCode, headers: &HeaderMap) -> Option<Duration> 
 fn unnamed_wait(status: StatusCode, message: &str) -> Option<Duration> {
     let is_limit = status == StatusCode::TOO_MANY_REQUESTS
         || (status == StatusCode::FORBIDDEN && message.contains("rate limit"));
-    is_limit.then_some(DEFAULT_WAIT)
+    is_limit.then_some(UNNAMED_RATE_LIMIT_DELAY)
 }
 
 /// Returns the address of the next page (RFC 8288).

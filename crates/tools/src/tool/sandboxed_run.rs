@@ -43,9 +43,9 @@ const REFUSED_CONNECTIONS: &[&str] = &[
 const SILENT_FAILURES: &[&str] =
     &["[no output]\n[exit code 4]", "[no output]\n[exit code 7]", "[no output]\n[stopped after "];
 
-/// Lines up to which the output of a successful command is searched for a refusal, which a pipe or `|| true` hides. A
+/// Bytes up to which the output of a successful command is searched for a refusal, which a pipe or `|| true` hides. A
 /// longer one is more likely to quote such a message.
-const SHORT_OUTPUT: usize = 5;
+const SHORT_OUTPUT: usize = 500;
 
 /// Runs commands in the sandbox.
 #[derive(Clone, Debug)]
@@ -132,7 +132,7 @@ impl SandboxReview {
     /// may have been denied.
     pub(super) fn notices(&self, text: &str, is_error: bool) -> EndNotices {
         let warning = self.programs.find_changes("the command");
-        let is_searched = is_error || text.lines().count() <= SHORT_OUTPUT;
+        let is_searched = is_error || text.len() <= SHORT_OUTPUT;
         let refusal = (is_searched && may_be_refused(text, self.strength)).then(|| {
             let restrictions = &self.restrictions;
             format!(
@@ -144,7 +144,7 @@ impl SandboxReview {
     }
 }
 
-/// Returns true if a command's text suggests that the sandbox denied something.
+/// Returns true if a command's output suggests that the sandbox denied something.
 fn may_be_refused(text: &str, strength: SandboxStrength) -> bool {
     let text = text.to_ascii_lowercase();
     let contains = |traces: &[&str]| traces.iter().any(|trace| text.contains(trace));
@@ -368,7 +368,7 @@ mod tests {
             SandboxReview { restrictions: String::new(), strength: SandboxStrength::WritesAndTcp, programs };
         let hidden = "curl: (7) Failed to connect to localhost port 9200";
         let notices = |text: &str, is_error| review.notices(text, is_error).for_model.len();
-        let quoted = "a line\n".repeat(SHORT_OUTPUT) + hidden;
+        let quoted = "a".repeat(SHORT_OUTPUT) + hidden;
         assert_eq!([notices(hidden, false), notices(&quoted, false), notices(&quoted, true)], [1, 0, 1]);
     }
 

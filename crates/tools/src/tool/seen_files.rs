@@ -19,23 +19,25 @@ const MAX_FILES: usize = 10_000;
 
 /// The files that the model has read or written, with the hashes of their contents. Clones share them.
 ///
-/// The content counts, because a file can change and keep its size and times.
+/// Contents are compared because a file can change and keep its size and times.
 #[derive(Clone, Debug, Default)]
 pub struct SeenFiles(Arc<Mutex<HashMap<PathBuf, String>>>);
 
 impl SeenFiles {
     /// Records that the model has seen this content of a file.
     pub(super) fn record(&self, path: &Path, content: &[u8]) {
+        let hash = hash_of(content);
         let mut files = self.lock();
         if files.len() >= MAX_FILES {
             files.clear();
         }
-        files.insert(path.to_owned(), hash_of(content));
+        files.insert(path.to_owned(), hash);
     }
 
-    /// Returns true if the model has seen another content of a file.
+    /// Returns true if the file's content differs from what the model has seen.
     pub(super) fn has_changed(&self, path: &Path, content: &[u8]) -> bool {
-        self.lock().get(path).is_some_and(|seen| *seen != hash_of(content))
+        let seen = self.lock().get(path).cloned();
+        seen.is_some_and(|seen| seen != hash_of(content))
     }
 
     /// Replaces the files with these. `resolve` returns the path in the form that [`SeenFiles::record`] gets.

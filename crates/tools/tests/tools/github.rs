@@ -78,7 +78,7 @@ async fn github_list_issues_follows_pages_up_to_the_limit() {
 
 #[tokio::test]
 async fn github_list_issues_names_the_limit_only_if_there_are_more() {
-    let note = "[there may be more than these 2; raise limit or narrow it down]";
+    let note = "[there are more than these 2; raise limit or narrow it down]";
     let issues = || ok(&json!([issue(3, "c"), issue(2, "b")]));
     for (issues, expected) in [
         (issues(), ""),

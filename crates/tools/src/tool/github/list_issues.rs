@@ -102,7 +102,7 @@ impl GithubListIssues {
         if issues.is_empty() {
             text.push_str("[no issues]");
         } else if has_more {
-            text.push_str(&format!("[there may be more than these {limit}; raise limit or narrow it down]"));
+            text.push_str(&format!("[there are more than these {limit}; raise limit or narrow it down]"));
         }
         let mut output = ToolOutput::text(text);
         problem.iter().for_each(|problem| output.push_notice(problem));
