@@ -59,10 +59,11 @@ fn url<'a>(values: &[ConfigValue<'a>]) -> Option<&'a str> {
     origin.map(|url| url.value)
 }
 
-/// Replaces the beginning of a URL according to `insteadOf`; the longest match wins (git-config(1)).
-fn rewrite<'a>(url: &str, values: impl Iterator<Item = ConfigValue<'a>>) -> String {
+/// Replaces the beginning of a URL according to `insteadOf`; the longest match wins, and the first of equal ones
+/// (git-config(1)).
+fn rewrite<'a>(url: &str, values: impl DoubleEndedIterator<Item = ConfigValue<'a>>) -> String {
     let rules = values.filter(|value| value.is("url", "insteadOf") && url.starts_with(value.value));
-    match rules.max_by_key(|rule| rule.value.len()) {
+    match rules.rev().max_by_key(|rule| rule.value.len()) {
         Some(rule) => format!("{}{}", rule.subsection, &url[rule.value.len()..]),
         None => url.to_owned(),
     }

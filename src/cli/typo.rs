@@ -58,7 +58,7 @@ const WORDS: &[(&str, Option<&str>)] = &[
     ("whoami", Some("tiller login")),
 ];
 
-/// Commands whose sessions have the options before the command.
+/// Commands that take session options before their name.
 const SESSION_COMMANDS: &[&str] = &["race", "serve"];
 
 /// Minimum length of a command that is checked for misspellings: shorter ones are a letter away from too many

@@ -1,5 +1,7 @@
 //! Renders tool calls with their results, and the user's shell commands.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::markdown::code;
@@ -32,11 +34,8 @@ enum ResultState {
 /// Renders a result with its call, if the log has that.
 pub(super) fn result(result: &ToolResultMessage, call: Option<&ToolCall>, tools: &ToolCatalog) -> Markup {
     let (mut out, state, details) = (Markup::default(), state(result), result.details.as_ref());
-    let ran = call.map(|call| {
-        let arguments = final_arguments(&call.arguments, details).clone();
-        ToolCall { arguments, ..call.clone() }
-    });
-    let call = ran.as_ref();
+    let call = call.map(|call| with_final_arguments(call, details));
+    let call = call.as_deref();
     let detail = |key: &str| details.and_then(|details| details[key].as_str());
     let diff = detail("diff").map(|diff| diff_lines(diff, detail("path").unwrap_or_default()));
     let short = diff.as_ref().is_some_and(|lines| lines.len() <= SHORT_DIFF);
@@ -55,6 +54,13 @@ pub(super) fn result(result: &ToolResultMessage, call: Option<&ToolCall>, tools:
     }
     out.tags("</div></details>");
     out
+}
+
+fn with_final_arguments<'a>(call: &'a ToolCall, details: Option<&Value>) -> Cow<'a, ToolCall> {
+    match final_arguments(&call.arguments, details) {
+        same if *same == call.arguments => Cow::Borrowed(call),
+        changed => Cow::Owned(ToolCall { arguments: changed.clone(), ..call.clone() }),
+    }
 }
 
 /// Renders a call that is running or waiting for approval.

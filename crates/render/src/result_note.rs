@@ -9,7 +9,7 @@ pub fn final_arguments<'a>(arguments: &'a Value, details: Option<&'a Value>) -> 
 }
 
 /// Summarizes a result's details: `+3 −1`, `timed out`, `exit 2`, `12 lines`. Empty if there are no such
-/// details. A call whose arguments an extension has changed says so first.
+/// details. If an extension changed the arguments, the note begins with that.
 #[must_use]
 pub fn result_note(details: Option<&Value>) -> String {
     let Some(details) = details else { return String::new() };

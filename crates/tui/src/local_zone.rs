@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use jiff::tz::TimeZone;
 
 /// The time zone of times on the screen. The system's is looked up when the first time is shown, because that lists
-/// hundreds of zones, and the first frame has no times. Clones share it.
+/// hundreds of zones, and a new session's first frame has no times. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LocalZone(Arc<OnceLock<TimeZone>>);
 
