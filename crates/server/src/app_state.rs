@@ -5,16 +5,15 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 use crate::access::AccessRules;
+use crate::free_memory::FreeMemory;
 use crate::host::SessionHost;
 use crate::metrics::Metrics;
 use crate::roots::WorkspaceRoots;
 use crate::table::SessionTable;
+use crate::watchers::WatcherLimit;
 
 /// Maximum number of concurrent requests. A stream counts until it begins.
 const MAX_REQUESTS: usize = 512;
-
-/// Maximum number of concurrent event streams: each is a connection, a task and 64 events on their way.
-const MAX_WATCHERS: usize = 4_096;
 
 /// The state shared by the handlers.
 pub(crate) struct AppState {
@@ -26,7 +25,7 @@ pub(crate) struct AppState {
     pub(crate) node: String,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) requests: Semaphore,
-    pub(crate) watchers: Arc<Semaphore>,
+    pub(crate) watchers: WatcherLimit,
 }
 
 impl AppState {
@@ -38,15 +37,16 @@ impl AppState {
         node: String,
     ) -> Self {
         let metrics = Arc::new(Metrics::default());
+        let memory = FreeMemory::start(tiller_allocator::return_free_memory);
         Self {
-            table: SessionTable::start(Arc::clone(&host), Arc::clone(&metrics)),
+            table: SessionTable::start(Arc::clone(&host), Arc::clone(&metrics), memory.clone()),
             host,
             access,
             roots,
             node,
             metrics,
             requests: Semaphore::new(MAX_REQUESTS),
-            watchers: Arc::new(Semaphore::new(MAX_WATCHERS)),
+            watchers: WatcherLimit::new(memory),
         }
     }
 }

@@ -10,6 +10,7 @@ mod base_path;
 mod connection;
 mod event_frame;
 mod feed;
+mod free_memory;
 mod guard;
 mod handlers;
 mod host;
@@ -27,6 +28,7 @@ mod session_view;
 mod stream;
 mod table;
 mod token;
+mod watchers;
 
 pub use access::{AccessRules, CookieScope};
 pub use base_path::{BasePath, InvalidBasePath};

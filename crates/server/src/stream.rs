@@ -9,7 +9,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use tiller_engine::views::SnapshotView;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::app_state::AppState;
@@ -17,7 +17,8 @@ use crate::event_frame::{SNAPSHOT, frame, seq_of};
 use crate::feed::{FeedHead, FeedRead};
 use crate::metrics::Metrics;
 use crate::open_session::OpenSession;
-use crate::problem::{OVERLOADED, Problem};
+use crate::problem::Problem;
+use crate::watchers::WatcherPermit;
 
 /// Time without events after which a comment shows that the connection lives; proxies close idle ones after 30 to 60 s.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -38,7 +39,7 @@ struct Watcher {
     /// Number of the next event; without one, a snapshot is sent first.
     next: Option<u64>,
     metrics: Arc<Metrics>,
-    _permit: OwnedSemaphorePermit,
+    _permit: WatcherPermit,
 }
 
 /// Opens a stream: after the event that the client names, or with a snapshot.
@@ -48,8 +49,7 @@ pub(crate) fn open(
     headers: &HeaderMap,
     parameter: Option<&str>,
 ) -> Result<Response, Problem> {
-    let permit = Arc::clone(&state.watchers).try_acquire_owned();
-    let permit = permit.map_err(|_| OVERLOADED.detail("too many concurrent event streams"))?;
+    let permit = state.watchers.acquire()?;
     let head = session.feed.watch();
     let named = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()).or(parameter);
     let seen = named.and_then(|id| seq_of(session.feed.epoch(), id)).filter(|seq| *seq <= head.borrow().seq);

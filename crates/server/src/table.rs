@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use tiller_core::id::SessionId;
 use tiller_session::DeleteMode;
-use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::{JoinSet, spawn_blocking};
-use tokio::time::{sleep, timeout};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 
+use crate::free_memory::FreeMemory;
 use crate::host::{HostError, HostFuture, HostedSession, NewSession, ResumeRequest, SessionHost};
 use crate::metrics::{Gauges, Metrics};
 use crate::open_session::OpenSession;
@@ -24,9 +25,6 @@ const MAX_SESSIONS: usize = 1_024;
 
 /// Time for a session to store its work in progress and to close its log.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(8);
-
-/// Pause before the memory of closed sessions is returned: others may be closed in the meantime.
-const MEMORY_PAUSE: Duration = Duration::from_secs(1);
 
 /// A handle of the table.
 #[derive(Clone)]
@@ -48,9 +46,9 @@ enum TableCommand {
 
 impl SessionTable {
     /// Starts the task, which ends with the last handle.
-    pub(crate) fn start(host: Arc<dyn SessionHost>, metrics: Arc<Metrics>) -> Self {
+    pub(crate) fn start(host: Arc<dyn SessionHost>, metrics: Arc<Metrics>, memory: FreeMemory) -> Self {
         let (commands, receiver) = mpsc::channel(COMMANDS);
-        tokio::spawn(SessionTableTask::new(host, metrics).run(receiver));
+        tokio::spawn(SessionTableTask::new(host, metrics, memory).run(receiver));
         Self { commands }
     }
 
@@ -138,18 +136,15 @@ struct SessionTableTask {
     /// Number of sessions that are being started.
     starting: usize,
     jobs: JoinSet<JobEnd>,
-    /// Notified of each session that was closed.
-    closed: watch::Sender<()>,
+    memory: FreeMemory,
 }
 
 impl SessionTableTask {
-    fn new(host: Arc<dyn SessionHost>, metrics: Arc<Metrics>) -> Self {
-        let (closed, closed_receiver) = watch::channel(());
-        tokio::spawn(return_memory(closed_receiver));
+    fn new(host: Arc<dyn SessionHost>, metrics: Arc<Metrics>, memory: FreeMemory) -> Self {
         Self {
-            closed,
             host,
             metrics,
+            memory,
             sessions: HashMap::new(),
             waiting: HashMap::new(),
             closing: HashMap::new(),
@@ -307,7 +302,7 @@ impl SessionTableTask {
                 id.iter().for_each(|id| self.handle_deferred(id));
             }
             Ok(JobEnd::Closed(id)) => {
-                self.closed.send_replace(());
+                self.memory.return_soon();
                 let Closing { closers, openers } = self.closing.remove(&id).unwrap_or_default();
                 for reply in closers {
                     let _ = reply.send(());
@@ -351,17 +346,6 @@ fn create(host: &dyn SessionHost, request: NewSession) -> HostFuture<'_, HostedS
         stored.map_err(|error| HostError::Internal(error.to_string()))?;
         Ok(hosted)
     })
-}
-
-/// Returns the memory of closed sessions to the system, until the table ends.
-async fn return_memory(mut closed: watch::Receiver<()>) {
-    while closed.changed().await.is_ok() {
-        sleep(MEMORY_PAUSE).await;
-        closed.mark_unchanged();
-        if let Err(panic) = spawn_blocking(tiller_allocator::return_free_memory).await {
-            tracing::error!(%panic, "free memory could not be returned");
-        }
-    }
 }
 
 /// Stores the session's work in progress as stopped, and closes its log. Queued messages stay in it.

@@ -14,7 +14,7 @@ use tiller_engine::remote_session;
 
 use crate::app_state::AppState;
 use crate::params::OpenSessionParam;
-use crate::problem::{INVALID, OVERLOADED, Problem};
+use crate::problem::{INVALID, Problem};
 use crate::stream::LAST_EVENT_ID;
 
 /// The protocol that a front end upgrades to.
@@ -30,8 +30,7 @@ pub(crate) async fn attach(
     let asks = request.headers().get(UPGRADE).is_some_and(|protocol| protocol == ATTACH_PROTOCOL);
     let upgrade = request.extensions_mut().remove::<OnUpgrade>().filter(|_| asks);
     let upgrade = upgrade.ok_or_else(|| INVALID.detail("only `tiller --attach` uses this connection"))?;
-    let permit = Arc::clone(&state.watchers).try_acquire_owned();
-    let permit = permit.map_err(|_| OVERLOADED.detail("too many concurrent event streams"))?;
+    let permit = state.watchers.acquire()?;
     let known = request.headers().get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()).map(EntryId::new);
     let agent = session.agent.clone();
     tokio::spawn(async move {
