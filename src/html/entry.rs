@@ -6,7 +6,7 @@ use super::outline::{ItemKind, Outline, OutlineItem};
 use super::tool_call;
 use crate::message::{AssistantBlock, AssistantMessage, Message, StopReason, UserMessage};
 use crate::session::entry::{DeliveryReceipt, MessageEntry};
-use crate::session::{Entry, EntryBody};
+use crate::session::{Entry, EntryBody, UNANSWERED};
 use crate::unit::UnixMs;
 
 /// Renders the entry at the position `at`, which `item` describes.
@@ -108,6 +108,9 @@ fn message(outline: &Outline, at: usize, entry: &MessageEntry, time_sent: UnixMs
             };
             header(&mut out, "You", &note, time_sent);
             user(&mut out, message);
+            if !outline.is_followed(at) {
+                out.tags("<p class=\"failed unfinished\">! ").text(UNANSWERED).tags("</p>");
+            }
         }
         Message::Assistant(message) => answer(&mut out, outline, at, message),
         Message::ToolResult(message) => {

@@ -151,8 +151,8 @@ fn entries(reader: &Reader, outline: &Outline, since: Option<&EntryId>) -> Resul
 }
 
 /// Returns the positions of the entries from `from` on, and of earlier ones that they affect: their visible
-/// ancestors, whose links to branches may change, the answers whose calls now have a result, and the targets
-/// of labels.
+/// ancestors, whose links to branches may change, the answers whose calls now have a result, the prompts that
+/// now have an answer, and the targets of labels.
 fn changed(reader: &Reader, outline: &Outline, from: usize) -> Result<BTreeSet<usize>, SessionError> {
     let mut changed: BTreeSet<usize> = (from..outline.items.len()).collect();
     if from == 0 {
@@ -178,7 +178,8 @@ fn referenced_entry(outline: &Outline, at: usize, entry: &Entry) -> Option<usize
             Message::ToolResult(result) => {
                 outline.find_call(outline.ancestors[at], &result.tool_call_id).map(|(answer, _)| answer)
             }
-            Message::User(_) | Message::Assistant(_) | Message::BashExecution(_) | Message::System(_) => None,
+            Message::User(_) | Message::Assistant(_) => outline.open_prompt_above(at),
+            Message::BashExecution(_) | Message::System(_) => None,
         },
         _ => None,
     }

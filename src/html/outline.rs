@@ -9,7 +9,7 @@ use crate::message::{AssistantMessage, Message, ToolCall, Usage};
 use crate::session::annotations::Annotations;
 use crate::session::import::foreign_file_tools;
 use crate::session::tree::{Tree, TreeNode};
-use crate::session::{Entry, EntryBody, Finding, Reader, SessionError};
+use crate::session::{Entry, EntryBody, Finding, Reader, SessionError, Speaker};
 use crate::tool_catalog::ToolCatalog;
 
 /// Maximum length of an entry's text in the outline, in characters.
@@ -41,6 +41,10 @@ pub(super) struct Outline {
     hidden: Vec<bool>,
     /// The problems with entries, which are also among the findings.
     damaged: Vec<Finding>,
+    /// The nearest prompt at or above each entry, without an answer in between.
+    open_prompts: Vec<Option<usize>>,
+    /// Prompts after which an answer or another prompt follows on any branch.
+    followed_prompts: HashSet<usize>,
     calls: HashMap<usize, Vec<ToolCall>>,
     answered_calls: HashSet<(usize, CallId)>,
 }
@@ -110,6 +114,8 @@ impl Outline {
             damaged: Vec::new(),
             tools: built_in_tools().with(foreign_file_tools()),
             hidden: Vec::new(),
+            open_prompts: Vec::with_capacity(count),
+            followed_prompts: HashSet::new(),
             calls: HashMap::new(),
             answered_calls: HashSet::new(),
             tree,
@@ -136,6 +142,7 @@ impl Outline {
             Some(_) => Some(parent),
             None => self.ancestors[parent],
         });
+        self.add_speaker(at, entry.as_ref().ok().and_then(Speaker::of));
         let item = match entry {
             Ok(entry) if self.hidden[at] => {
                 self.add_usage(&entry.body);
@@ -155,6 +162,18 @@ impl Outline {
         }
         self.items.push(item);
         self.ancestors.push(ancestor);
+    }
+
+    fn add_speaker(&mut self, at: usize, speaker: Option<Speaker>) {
+        let above = self.open_prompt_above(at);
+        if speaker.is_some() {
+            self.followed_prompts.extend(above);
+        }
+        self.open_prompts.push(match speaker {
+            Some(Speaker::User(_)) => Some(at),
+            Some(Speaker::Model) => None,
+            None => above,
+        });
     }
 
     fn entry(
@@ -229,6 +248,16 @@ impl Outline {
     /// Returns true if a call of the answer at `at` has a result on any branch.
     pub(super) fn is_answered(&self, at: usize, call: &CallId) -> bool {
         self.answered_calls.contains(&(at, call.clone()))
+    }
+
+    /// Returns the nearest prompt above an entry, without an answer in between.
+    pub(super) fn open_prompt_above(&self, at: usize) -> Option<usize> {
+        self.tree.nodes()[at].parent.and_then(|parent| self.open_prompts[parent])
+    }
+
+    /// Returns true if an answer or another prompt follows the prompt at `at` on any branch.
+    pub(super) fn is_followed(&self, at: usize) -> bool {
+        self.followed_prompts.contains(&at)
     }
 
     pub(super) fn hidden_count(&self) -> usize {

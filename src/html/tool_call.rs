@@ -74,7 +74,7 @@ pub(super) fn running(call: &ToolCall, tools: &ToolCatalog) -> Markup {
     out
 }
 
-/// Renders a call without a result. The live page hides it while the call is running.
+/// Renders a call without a result. The live page hides it during a run.
 pub(super) fn unfinished(call: &ToolCall, tools: &ToolCatalog) -> Markup {
     let mut out = Markup::default();
     out.tags("<details class=\"tool unfinished\"><summary>").markup(&state_icon(ResultState::NotRun));

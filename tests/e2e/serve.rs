@@ -89,6 +89,12 @@ impl Served {
         BufReader::new(stream).lines().map(|line| line.unwrap())
     }
 
+    /// Kills the server, which stores nothing before it ends.
+    pub(super) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// Stops the server as a supervisor does; returns the exit code.
     pub(super) fn terminate(mut self) -> Option<i32> {
         kill(Pid::from_raw(self.child.id().try_into().unwrap()), Signal::SIGTERM).unwrap();

@@ -232,6 +232,32 @@ fn serve_page_shows_the_recorded_answer_after_a_restart() {
 }
 
 #[test]
+fn serve_page_marks_the_prompt_of_a_killed_run() {
+    let Some(mut browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    open(
+        &mut browser,
+        &server,
+        &sandbox,
+        &[r#"{"text": "Half an answer", "hang": true}"#, r#"{"text": "Whole."}"#],
+    );
+    let is_marked = "[...document.querySelectorAll('main .unfinished')].some((it) => it.checkVisibility() && it.textContent.includes('not answered'))";
+    browser.type_and_press("begin", "Enter", 0);
+    browser.wait_for("session.isRunning && find('.running').textContent.includes('Half an answer')");
+    browser.wait_for("find('main').textContent.includes('begin')");
+    assert_eq!(browser.run(is_marked), false);
+    let address = server.address.clone();
+    server.kill();
+    browser.wait_for("session.isLost");
+    let _server = Served::start_on(&sandbox, &address);
+    browser.wait_for(is_marked);
+    click(&mut browser, ".closed button", "Resume");
+    browser.wait_for("session.isOpen && !find('.composer').hidden && session.model");
+    browser.wait_for(is_marked);
+}
+
+#[test]
 fn serve_page_resume_keeps_the_model_and_reaches_other_pages() {
     let Some(mut browser) = browser() else { return };
     let sandbox = Sandbox::new();

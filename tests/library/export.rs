@@ -216,6 +216,30 @@ fn export_page_shows_a_session() {
 }
 
 #[test]
+fn export_page_marks_the_prompt_without_an_answer() {
+    let mut lines = vec![
+        user("u1", None, "first"),
+        answer("a1", "u1", json!([{"type": "text", "text": "One."}])),
+        user("u2", Some("a1"), "second"),
+        user("u3", Some("u2"), "steered"),
+        json!({"type": "model_change", "id": "m1", "parentId": "u3", "timestamp": "2026-11-21T14:02:08.000Z", "provider": "p", "modelId": "m-1"}),
+    ];
+    let marked = |page: &str| -> Vec<String> {
+        let articles =
+            page.split("<article").skip(1).filter(|article| article.contains("! not answered: tiller"));
+        articles.map(|article| between(article, " id=\"", "\"").to_owned()).collect()
+    };
+    let (_dir, path) = log(&lines);
+    assert_eq!(marked(&page_of(&path)), ["u3"]);
+
+    lines.push(answer("a2", "m1", json!([{"type": "text", "text": "Two."}])));
+    let (_dir, path) = log(&lines);
+    assert_eq!(marked(&page_of(&path)), [""; 0]);
+    let later = LiveOutlines::default().entries(&Reader::open(&path).unwrap(), Some(&"m1".into())).unwrap();
+    assert_eq!(article_ids(&later.articles), ["u3", "m1", "a2"]);
+}
+
+#[test]
 fn export_page_policy_allows_only_its_own_scripts() {
     let (_dir, path) = log(&conversation());
     let page = page_of(&path);

@@ -17,7 +17,7 @@ use tiller_core::unit::{Tokens, UnixMs};
 use tiller_engine::built_in_tools;
 use tiller_session::context::CutOffCall;
 use tiller_session::entry::{Compaction, MessageEntry, TillerEntry};
-use tiller_session::{BranchPoints, Entry, EntryBody, context};
+use tiller_session::{BranchPoints, Entry, EntryBody, Speaker, context};
 
 use crate::block::branch_point::{BranchPoint, BranchSide};
 use crate::block::notice_level::NoticeLevel;
@@ -34,7 +34,7 @@ pub(super) struct BlockBuilder {
     orphans: Vec<Arc<Message>>,
     calls: HashMap<CallId, usize>,
     timing: CallTiming,
-    last_speaker: Option<LastSpeaker>,
+    last_speaker: Option<Speaker>,
     /// Time when the request of the last answer was sent; `None` if the answer failed.
     succeeded: Option<UnixMs>,
     context: PathContext,
@@ -60,12 +60,6 @@ impl Default for PathContext {
     fn default() -> Self {
         Self::without_branch_points(built_in_tools())
     }
-}
-
-#[derive(Clone, Debug)]
-enum LastSpeaker {
-    User(EntryId),
-    Model,
 }
 
 /// Start times of calls, derived from the log. Calls run one after the other, except read-only calls, which
@@ -146,7 +140,7 @@ impl BlockBuilder {
 
     /// Returns true if the last message is the model's.
     pub(super) fn ends_with_answer(&self) -> bool {
-        matches!(self.last_speaker, Some(LastSpeaker::Model))
+        matches!(self.last_speaker, Some(Speaker::Model))
     }
 
     /// Returns the time when the request of the last answer was sent; `None` if the answer failed.
@@ -162,8 +156,8 @@ impl BlockBuilder {
     /// Returns the last prompt if no answer follows.
     pub(super) fn unanswered(&self) -> Option<EntryId> {
         match &self.last_speaker {
-            Some(LastSpeaker::User(entry)) => Some(entry.clone()),
-            Some(LastSpeaker::Model) | None => None,
+            Some(Speaker::User(entry)) => Some(entry.clone()),
+            Some(Speaker::Model) | None => None,
         }
     }
 
@@ -248,6 +242,7 @@ impl BlockBuilder {
     }
 
     fn push_message(&mut self, entry: &Entry, message: &MessageEntry) {
+        self.last_speaker = Speaker::of(entry).or_else(|| self.last_speaker.take());
         match &*message.message {
             Message::User(user) => {
                 // Logs of earlier versions have no receipts for follow-ups.
@@ -261,12 +256,8 @@ impl BlockBuilder {
                 if !images.is_empty() {
                     self.push(entry, BlockKind::Images(images));
                 }
-                self.last_speaker = Some(LastSpeaker::User(entry.id.clone()));
             }
-            Message::Assistant(answer) => {
-                self.push_answer(entry, answer);
-                self.last_speaker = Some(LastSpeaker::Model);
-            }
+            Message::Assistant(answer) => self.push_answer(entry, answer),
             Message::ToolResult(result) => {
                 if !self.finish(entry, result) {
                     self.orphans.push(Arc::clone(&message.message));

@@ -120,8 +120,11 @@ const run = (() => {
     const asked = session;
     if (!asked) return;
     const since = asked.last ? `?since=${encodeURIComponent(asked.last)}` : "";
+    const isAtRest = asked.isRunning === false;
     const rendered = await request("GET", `${asked.path}/articles${since}`);
-    if (session === asked) apply(rendered);
+    if (session !== asked) return;
+    if (isAtRest && !session.isRunning) session.isBehind = false;
+    apply(rendered);
   });
   const apply = ({ title, facts, preface, articles, outline, leaf, lastId }) => {
     const follows = session.follows || branches.endsAt(session.leaf);
@@ -158,6 +161,7 @@ const run = (() => {
     contextWindow ? `${percent}% of ${Math.round(contextWindow / 1000)}k tokens` : tokens ? `${tokens} tokens` : "";
   const update = () => {
     document.body.toggleAttribute("data-running", Boolean(session?.isRunning));
+    document.body.toggleAttribute("data-behind", Boolean(session?.isBehind));
     // The name of a session without a log is only in its state.
     const title = visible(session?.name ?? session?.title ?? "tiller");
     setText(find("h1"), title);
@@ -204,6 +208,12 @@ const run = (() => {
   const sizes = new ResizeObserver(toEnd);
   [find("main"), area, find(".dock")].forEach((element) => sizes.observe(element));
 
+  // The marks of missing answers and results are hidden until all entries of a run are on the page.
+  const setRunning = (isRunning, since) => {
+    Object.assign(session, { isRunning, since });
+    session.isBehind ||= isRunning;
+  };
+
   // Events.
   const setState = ({ model, thinkingLevel, contextUsage, sessionName }) =>
     Object.assign(session, { model, thinking: thinkingLevel, context: contextUsage, name: sessionName });
@@ -224,7 +234,8 @@ const run = (() => {
     questions.clear();
     background.clear();
     const { runningSince, retry } = data;
-    Object.assign(session, { isRunning: runningSince !== null, since: runningSince, retry, bash: false });
+    setRunning(runningSince !== null, runningSince);
+    Object.assign(session, { retry, bash: false });
     setState(data.state);
     (data.partial?.content ?? []).forEach((block, at) => {
       if (block.type === "text") grow(at, "text", block.text);
@@ -255,14 +266,16 @@ const run = (() => {
     refresh();
   };
   const ended = () => {
-    Object.assign(session, { isRunning: false, since: null, retry: null });
+    setRunning(false, null);
+    session.retry = null;
     clearProgress((item) => !item.entry && item !== calls.get(BASH));
+    refresh();
     refreshState();
     sessions.refresh();
   };
   const EVENTS = {
     snapshot,
-    agent_start: ({ time }) => Object.assign(session, { isRunning: true, since: time }),
+    agent_start: ({ time }) => setRunning(true, time),
     agent_settled: ended,
     turn_start: () => (session.retry = null),
     turn_end: refreshState,
@@ -420,6 +433,8 @@ const run = (() => {
       if (session === asked) close();
       throw error;
     });
+    // A snapshot will tell whether an open session is running.
+    if (isOpen) asked.isBehind = true;
     await refresh();
     if (session !== asked) return;
     session.isOpen = isOpen;

@@ -4,7 +4,7 @@ use tiller_core::event::{CompactionReason, EventKind, RunOutcome, SessionChange,
 use tiller_core::message::{AssistantBlock, Message};
 use tiller_engine::{BashContext, InFlight};
 use tiller_render::MarkdownStream;
-use tiller_session::Entry;
+use tiller_session::{Entry, UNANSWERED};
 
 use crate::agent_event::AgentEvent;
 use crate::block::notice_level::NoticeLevel;
@@ -205,8 +205,7 @@ impl TranscriptPane {
         if self.transcript.unanswered().is_some() {
             let send = view.key_of(KeyCommand::Send);
             let hint = Some(format!("{send} in an empty editor moves it back to the editor"));
-            let message = "not answered: tiller stopped first; a partial answer is lost";
-            self.transcript.notice(NoticeLevel::Warning, message, hint);
+            self.transcript.notice(NoticeLevel::Warning, UNANSWERED, hint);
         }
     }
 }
