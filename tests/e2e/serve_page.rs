@@ -216,6 +216,23 @@ fn serve_page_resumes_without_a_model_that_is_gone() {
 }
 
 #[test]
+fn serve_page_resume_without_its_directory_says_so() {
+    let Some(mut browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    let dir = sandbox.project().join("sub");
+    std::fs::create_dir(&dir).unwrap();
+    let body = json!({"workspacePath": dir, "provider": "demo", "model": "tour"});
+    let (_, session) = server.call("POST", "/api/sessions", Some(body));
+    let id = session["id"].as_str().unwrap();
+    server.call("POST", &format!("/api/sessions/{id}/close"), None);
+    std::fs::remove_dir(&dir).unwrap();
+    browser.open(&format!("http://{}/?token={}&session={id}", server.address, server.token));
+    click(&mut browser, ".closed:not([hidden]) button", "Resume");
+    browser.wait_for("find('.problem').textContent.includes('directory is gone')");
+}
+
+#[test]
 fn serve_page_shows_the_recorded_answer_after_a_restart() {
     let Some(mut browser) = browser() else { return };
     let sandbox = Sandbox::new();

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -15,7 +15,7 @@ use super::{HandlerResult, created, json};
 use crate::app_state::AppState;
 use crate::host::{NewSession, ResumeRequest, SessionSettings};
 use crate::params::{AnySession, JsonBody, OpenSessionParam, QueryParams, only_inside};
-use crate::problem::{FORBIDDEN, INVALID, Problem, internal};
+use crate::problem::{CONFLICT, FORBIDDEN, INVALID, Problem, internal};
 use crate::requests::{CreateBody, DeleteQuery, ListQuery, ResumeBody, StreamQuery};
 use crate::session_view::{SessionDetails, SessionListing, SessionPage};
 use crate::stream;
@@ -48,11 +48,15 @@ pub(crate) async fn create(
 }
 
 /// Returns the real path of a working directory that a client names.
-pub(super) async fn workspace(state: &Arc<AppState>, dir: &Path) -> Result<std::path::PathBuf, Problem> {
+pub(super) async fn workspace(state: &Arc<AppState>, dir: &Path) -> Result<PathBuf, Problem> {
+    let resolved = resolve(state, dir).await?;
+    resolved.ok_or_else(|| FORBIDDEN.detail("`workspacePath` must be a directory below a root of the server"))
+}
+
+async fn resolve(state: &Arc<AppState>, dir: &Path) -> Result<Option<PathBuf>, Problem> {
     let (state, dir) = (Arc::clone(state), dir.to_owned());
     let resolved = spawn_blocking(move || state.roots.resolve(&dir)).await;
-    let resolved = resolved.map_err(|error| internal(&error))?;
-    resolved.ok_or_else(|| FORBIDDEN.detail("`workspacePath` must be a directory below a root of the server"))
+    resolved.map_err(|error| internal(&error))
 }
 
 pub(crate) async fn list(
@@ -108,10 +112,16 @@ pub(crate) async fn resume(
         AnySession::Open(session) => session,
         AnySession::Closed(summary) => {
             let ResumeBody { workspace_path, provider, model } = body;
-            let dir = workspace_path.unwrap_or_else(|| summary.cwd.clone().into());
+            let workspace = match workspace_path {
+                Some(dir) => workspace(&state, &dir).await?,
+                // The session's directory is below a root: otherwise the session isn't found.
+                None => resolve(&state, Path::new(&summary.cwd)).await?.ok_or_else(|| {
+                    CONFLICT.detail("the session's directory is gone; `workspacePath` can name another one")
+                })?,
+            };
             let request = ResumeRequest {
                 log: summary.path.clone(),
-                workspace: workspace(&state, &dir).await?,
+                workspace,
                 settings: SessionSettings { provider, model },
             };
             state.table.resume(summary.id.clone(), request).await?

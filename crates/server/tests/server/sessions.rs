@@ -116,7 +116,10 @@ async fn resume_after_the_directory_was_removed_needs_another() {
     std::fs::remove_dir_all(&dir).unwrap();
     assert_eq!(server.get("/api/sessions").await.json()["sessions"].as_array().unwrap().len(), 1);
     let resume = format!("{session}/resume");
-    assert_eq!(server.post(&resume, json!({})).await.problem(), "forbidden");
+    let refused = server.post(&resume, json!({})).await;
+    assert_eq!(refused.problem(), "conflict");
+    let detail = "the session's directory is gone; `workspacePath` can name another one";
+    assert_eq!(refused.json()["detail"], json!(detail));
     let resumed = server.post(&resume, json!({"workspacePath": server.workspace()})).await;
     assert_eq!((resumed.status, &resumed.json()["isOpen"]), (200, &json!(true)), "{resumed:?}");
 }
