@@ -85,7 +85,7 @@ pub(super) struct SessionArgs {
     #[arg(long, value_name = "PATH|ID[@ENTRY]", group = "which")]
     pub(super) fork: Option<String>,
     /// Attach to a session that is open on a server or in another tiller process
-    #[arg(long, value_name = "URL|PATH|ID", group = "which")]
+    #[arg(long, value_name = "URL|PATH|ID", group = "which", conflicts_with_all = ["plain", "print", "mode"])]
     pub(super) attach: Option<String>,
     /// Start a new session (the default)
     #[arg(long, group = "which")]

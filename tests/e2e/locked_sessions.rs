@@ -41,7 +41,10 @@ fn locked_session_is_refused_in_print_mode() {
     assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{}", output.err);
     let expected =
         format!("error: session file {}: another tiller process has it open (pid {pid} on ", log.display());
-    assert!(output.err.starts_with(&expected) && output.err.contains("tiller --fork"), "{}", output.err);
+    assert!(output.err.starts_with(&expected), "{}", output.err);
+    let hint =
+        "hint: attach to it: tiller --attach ID; or fork it: tiller --fork ID; or close the other tiller";
+    assert!(output.err.contains(hint), "{}", output.err);
     assert_eq!(std::fs::read(&log).unwrap(), before);
 }
 
@@ -123,6 +126,9 @@ fn locked_session_can_be_attached_to() {
     let output = sandbox.run(&["--attach", &id]);
     assert_eq!(output.code, Some(2));
     assert!(output.err.contains("--attach needs the TUI"), "{}", output.err);
+    let output = sandbox.run(&["--attach", &id, "--plain"]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("'--attach <URL|PATH|ID>' cannot be used with '--plain'"), "{}", output.err);
 }
 
 /// A command of a session could approve its own calls, or leave the sandbox.

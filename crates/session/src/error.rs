@@ -148,7 +148,9 @@ impl SessionError {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Locked { .. } => Some("close the other tiller, or fork the session: tiller --fork ID"),
+            Self::Locked { .. } => Some(
+                "attach to it: tiller --attach ID; or fork it: tiller --fork ID; or close the other tiller",
+            ),
             Self::Append { .. } => Some(
                 "earlier entries are intact; free up space or repair the disk, then send the message again",
             ),
