@@ -264,6 +264,8 @@ const branches = (() => {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea, select")) return;
     if (event.key === "/") {
+      // In a narrow window the field is in a panel.
+      if (!input.checkVisibility()) find("button[data-panel=outline]")?.click();
       input.focus();
       input.select();
     } else if (event.key === "j") nextPrompt(1);

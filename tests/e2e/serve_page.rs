@@ -660,6 +660,22 @@ fn serve_page_fits_a_phone() {
 }
 
 #[test]
+fn serve_page_slash_opens_the_search_of_a_phone() {
+    let Some(mut browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    browser.resize(PHONE.0, PHONE.1);
+    open(&mut browser, &server, &sandbox, &[r#"{"text": "End."}"#]);
+    browser.run("document.activeElement.blur()");
+    browser.type_and_press("", "/", 0);
+    browser.wait_for(
+        "document.activeElement === find('.controls input') && find('.controls input').checkVisibility()",
+    );
+    browser.type_and_press("", "/", 0);
+    assert_eq!(browser.run("document.body.dataset.panel"), "outline");
+}
+
+#[test]
 fn serve_page_every_control_has_a_name() {
     let Some(mut browser) = browser() else { return };
     let sandbox = Sandbox::new();
