@@ -17,7 +17,7 @@ pub(super) fn markdown(text: &str) -> Markup {
 /// Renders highlighted code.
 pub(super) fn code(text: &str, language: Language<'_>) -> Markup {
     let mut out = Markup::default();
-    out.tags("<pre><code>");
+    out.tags("<pre tabindex=\"0\"><code>");
     for line in highlight(text, language, &Highlighting::Sync) {
         out.spans(&line.spans).tags("\n");
     }
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(
             html.as_str(),
             "<h3 class=\"first\">A</h3>\n<ul>\n<li><span class=\"task\" role=\"img\" aria-label=\"done\">☑</span> b</li>\n</ul>\n\
-             <pre><code><span class=\"k\">let</span> <span class=\"o\">&lt;</span>c<span class=\"o\">&gt;</span>;\n</code></pre>\n\
+             <pre tabindex=\"0\"><code><span class=\"k\">let</span> <span class=\"o\">&lt;</span>c<span class=\"o\">&gt;</span>;\n</code></pre>\n\
              <div class=\"wide\" tabindex=\"0\" role=\"group\"><table>\n<thead><tr><th>d</th><th class=\"right\">e</th></tr></thead>\n\
              <tbody>\n<tr><td>1</td><td class=\"right\">2</td></tr>\n</tbody></table></div>\n"
         );

@@ -212,7 +212,7 @@ fn output(out: &mut Markup, result: &ToolResultMessage, call: Option<&ToolCall>,
 fn literal(out: &mut Markup, text: &str) {
     let text = text.trim_end_matches('\n');
     if !text.is_empty() {
-        out.tags("<pre class=\"output\">").text(text).tags("\n</pre>\n");
+        out.tags("<pre class=\"output\" tabindex=\"0\">").text(text).tags("\n</pre>\n");
     }
 }
 
@@ -220,12 +220,12 @@ fn literal(out: &mut Markup, text: &str) {
 pub(super) fn command_output(out: &mut Markup, text: &str) {
     let text = text.trim_end();
     if !text.is_empty() {
-        out.tags("<pre class=\"output\">").command_output(text).tags("\n</pre>\n");
+        out.tags("<pre class=\"output\" tabindex=\"0\">").command_output(text).tags("\n</pre>\n");
     }
 }
 
 pub(super) fn diff_block(out: &mut Markup, lines: &[DiffLine]) {
-    out.tags("<pre class=\"diff\"><code>");
+    out.tags("<pre class=\"diff\" tabindex=\"0\"><code>");
     for line in lines {
         let (class, state_icon) = match line.kind {
             DiffKind::Gap => {
