@@ -676,6 +676,22 @@ fn serve_page_slash_opens_the_search_of_a_phone() {
 }
 
 #[test]
+fn serve_page_narrow_prompt_breaks_only_its_note() {
+    const NARROWEST: u32 = 320;
+    let Some(mut browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    let server = Served::start(&sandbox);
+    browser.resize(NARROWEST, PHONE.1);
+    open(&mut browser, &server, &sandbox, &[r#"{"text": "End."}"#]);
+    browser.type_and_press("begin", "Enter", 0);
+    browser.wait_for("!session.isRunning && find('main').textContent.includes('End.')");
+    browser.run("find('.user time').before(make('span', { className: 'note' }, 'steered · '.repeat(20)))");
+    let lines =
+        "['h2', 'time'].map((it) => Math.round(find(`.user ${it}`).getBoundingClientRect().height / 20))";
+    assert_eq!(browser.run(lines), json!([1, 1]));
+}
+
+#[test]
 fn serve_page_every_control_has_a_name() {
     let Some(mut browser) = browser() else { return };
     let sandbox = Sandbox::new();
