@@ -17,7 +17,7 @@ use super::startup;
 use super::wiring;
 use crate::agent::AgentSession;
 use crate::id::SessionId;
-use crate::session::{Reader, SessionError, lock_holder};
+use crate::session::{LockHolder, Reader, lock_holder};
 
 pub(super) use socket::{SharedSessions, share_session, share_sessions};
 
@@ -87,10 +87,7 @@ pub(super) async fn connect_to_log(input: &RunInput, path: &Path) -> Result<Atta
     Ok(AttachedSession::of_this_machine(agent, &session))
 }
 
-/// Returns true if it is possible to connect to the process that has this log open.
-pub(super) fn is_reachable(input: &RunInput, error: &SessionError) -> bool {
-    match error {
-        SessionError::Locked { holder: Some(holder), .. } => socket::exists(input, holder),
-        _ => false,
-    }
+/// Returns true if it is possible to connect to the process that has a log open.
+pub(super) fn is_reachable(input: &RunInput, holder: &LockHolder) -> bool {
+    socket::exists(input, holder)
 }

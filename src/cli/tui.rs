@@ -30,12 +30,12 @@ use crate::cli::console::stderr_line;
 use crate::config::{Config, WrongSetting, store_setting};
 use crate::process;
 use crate::provider::demo;
-use crate::session::Reader;
+use crate::session::{Reader, SessionError};
 use crate::setting::{ImageMode, Switch};
 use crate::tui::{
-    self, ExitReason, Exporter, Images, MouseUse, ProblemScope, ReadSettings, SettingProblem, SettingsStore,
-    SignalSettings, SignalSupport, TerminalCapabilities, TerminalOptions, TuiError, TuiFiles, TuiOptions,
-    TuiServices,
+    self, AttachCheck, ExitReason, Exporter, Images, MouseUse, ProblemScope, ReadSettings, SettingProblem,
+    SettingsStore, SignalSettings, SignalSupport, TerminalCapabilities, TerminalOptions, TuiError, TuiExit,
+    TuiFiles, TuiOptions, TuiServices,
 };
 
 /// Time for the TUI to end after its terminal has closed, and then for the session's log to be closed.
@@ -47,7 +47,7 @@ type SessionResources = Option<(ScratchDir, Option<SharedSessions>, JoinSet<()>)
 
 pub(super) async fn run(input: RunInput) -> Result<u8, CliFailure> {
     if let Some(target) = &input.arguments.session.attach {
-        return show_attached(&input, attach::connect(&input, target).await?).await;
+        return show_attached(&input, attach::connect(&input, target).await?, FirstInput::Read).await;
     }
     let mut choice = SessionChoice::Named;
     let cwd = startup::cwd(&input.arguments)?;
@@ -61,7 +61,12 @@ pub(super) async fn run(input: RunInput) -> Result<u8, CliFailure> {
         };
         let exit = tui::run(options(&input, &cwd, &themes), opening).await;
         let failure = match exit {
-            Ok(exit) => return Ok(code(exit.reason)),
+            Ok(TuiExit { reason: ExitReason::Attach(path), .. }) => {
+                drop(resources);
+                let attached = attach::connect_to_log(&input, &path).await?;
+                return show_attached(&input, attached, FirstInput::InDraft).await;
+            }
+            Ok(exit) => return Ok(code(&exit.reason)),
             Err(TuiError::Open(failure)) => failure,
             Err(error) => return Err(CliFailure::run(error)),
         };
@@ -70,12 +75,17 @@ pub(super) async fn run(input: RunInput) -> Result<u8, CliFailure> {
             continue;
         }
         let attaching = match failure.error.downcast_ref() {
-            Some(error) if attach::is_reachable(&input, error) => AttachSupport::Supported,
+            Some(SessionError::Locked { holder: Some(holder), .. })
+                if attach::is_reachable(&input, holder) =>
+            {
+                AttachSupport::Supported
+            }
             _ => AttachSupport::Unsupported,
         };
         match locked::offer(failure, attaching)? {
             LockedChoice::Attach(path) => {
-                return show_attached(&input, attach::connect_to_log(&input, &path).await?).await;
+                let attached = attach::connect_to_log(&input, &path).await?;
+                return show_attached(&input, attached, FirstInput::Read).await;
             }
             LockedChoice::Fork(path) => choice = SessionChoice::ForkOf(path),
             LockedChoice::Follow(path) => return locked::follow(&path).await,
@@ -84,18 +94,35 @@ pub(super) async fn run(input: RunInput) -> Result<u8, CliFailure> {
     }
 }
 
+/// The input from the command line and stdin for an attached session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FirstInput {
+    Read,
+    /// An earlier TUI has read it, and kept it as the draft.
+    InDraft,
+}
+
 /// Shows a session that another process has open, until the user quits or the other process closes it.
-async fn show_attached(input: &RunInput, attached: AttachedSession) -> Result<u8, CliFailure> {
+async fn show_attached(
+    input: &RunInput,
+    attached: AttachedSession,
+    first: FirstInput,
+) -> Result<u8, CliFailure> {
     let AttachedSession { agent, return_command, open_command } = attached;
     let connection = agent.connection();
     let state = agent.state().await.map_err(CliFailure::run)?.state;
     let (arguments, session) = (Arc::clone(&input.arguments), state.session.clone());
     let themes = Themes::load(&arguments, &input.config, (&state.cwd, input.project.as_ref()));
     let limits = wiring::output_limits(&input.config);
-    // Files on the command line are on this machine, unlike those mentioned in the editor.
-    let own_cwd = startup::cwd(&arguments)?;
-    let first = first_prompt::read_first_prompt(&arguments.message, &own_cwd, limits, Stdin::Read)?;
-    let (prompt, paste) = first_input(first, &agent).await?;
+    let (prompt, paste) = match first {
+        FirstInput::Read => {
+            // Files on the command line are on this machine, unlike those mentioned in the editor.
+            let own_cwd = startup::cwd(&arguments)?;
+            let first = first_prompt::read_first_prompt(&arguments.message, &own_cwd, limits, Stdin::Read)?;
+            first_input(first, &agent).await?
+        }
+        FirstInput::InDraft => (None, None),
+    };
     let _watcher = exit_after_hangup(agent.clone());
     let mut notices = vec![format!("Attached to session {}: quitting leaves it open.", session.short())];
     notices.extend_from_slice(&themes.notices);
@@ -122,16 +149,16 @@ async fn show_attached(input: &RunInput, attached: AttachedSession) -> Result<u8
                     stderr_line!("Resume this session with: {command}");
                 }
             }
-            Ok(code(exit.reason))
+            Ok(code(&exit.reason))
         }
         Err(TuiError::Open(failure)) => Err(failure),
         Err(error) => Err(CliFailure::run(error)),
     }
 }
 
-fn code(reason: ExitReason) -> u8 {
+const fn code(reason: &ExitReason) -> u8 {
     match reason {
-        ExitReason::Quit | ExitReason::Closed => DONE,
+        ExitReason::Quit | ExitReason::Closed | ExitReason::Attach(_) => DONE,
         ExitReason::Signal => INTERRUPTED,
         ExitReason::HungUp => FAILED,
     }
@@ -187,8 +214,13 @@ fn services(input: &RunInput) -> TuiServices {
         keys: Some(login::credential_store(&input.arguments, &trusted)),
         rules: Some(rules::rule_store(input, trusted)),
         importer: Some(super::import::import_service(input)),
+        attaching: Some(attach_check(input.clone())),
         highlighter: program,
     }
+}
+
+fn attach_check(input: RunInput) -> AttachCheck {
+    AttachCheck::new(move |holder| attach::is_reachable(&input, holder))
 }
 
 /// Builds the settings store of the TUI, which reads settings as they are read at startup.

@@ -199,6 +199,8 @@ pub(crate) enum TerminalAction {
     Suspend,
     /// Returns from an agent to the session that delegated its task.
     LeaveAgent,
+    /// Ends the loop, to attach to the session in this file.
+    Attach(PathBuf),
     Quit,
 }
 

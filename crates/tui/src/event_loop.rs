@@ -405,6 +405,7 @@ impl EventLoop {
         }
         match action {
             Action::Terminal(TerminalAction::Quit) => return Some(ExitReason::Quit),
+            Action::Terminal(TerminalAction::Attach(path)) => return Some(ExitReason::Attach(path)),
             Action::Terminal(TerminalAction::LeaveAgent) => {
                 if !self.leave_agent() {
                     self.app.flash("This isn't an agent's session.".to_owned());

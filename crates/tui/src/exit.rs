@@ -1,5 +1,7 @@
 //! The result of a run of the front end.
 
+use std::path::PathBuf;
+
 use tiller_core::id::SessionId;
 
 /// The result of a run of the front end.
@@ -12,10 +14,12 @@ pub struct TuiExit {
 }
 
 /// The reason the front end ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExitReason {
     /// The user quit.
     Quit,
+    /// The user chose to attach to the session in this file, which another process has open.
+    Attach(PathBuf),
     /// SIGTERM or SIGINT arrived.
     Signal,
     /// The terminal hung up; nothing was printed.

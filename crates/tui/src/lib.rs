@@ -97,7 +97,7 @@ pub use import::{ForeignLog, ForeignLogs, ImportService};
 pub use keymap::keybinding_problems;
 pub use offscreen::OffScreen;
 pub use opened_session::{InitialPrompt, OpenedSession, ProviderKey};
-pub use options::{Exporter, TerminalOptions, TuiFiles, TuiOptions, TuiServices};
+pub use options::{AttachCheck, Exporter, TerminalOptions, TuiFiles, TuiOptions, TuiServices};
 pub use path_display::at_home;
 pub use settings_store::{ProblemScope, ReadSettings, SettingProblem, SettingsStore};
 pub use terminal::capabilities::{Images, Italics, MouseUse, TerminalCapabilities};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tiller_engine::{CredentialStore, RuleStore};
-use tiller_session::Reader;
+use tiller_session::{LockHolder, Reader};
 
 use crate::import::ImportService;
 use crate::settings_store::SettingsStore;
@@ -80,10 +80,33 @@ pub struct TuiServices {
     pub trust: Option<TrustService>,
     /// Implements `/import`.
     pub importer: Option<ImportService>,
+    /// Offers to attach to a session that another process has open.
+    pub attaching: Option<AttachCheck>,
     /// The program that highlights code when its only argument is
     /// [`SERVICE`](tiller_render::WORKER_ARGUMENT). With `None`, code is highlighted in this process, at a
     /// cost of about fifteen megabytes per language.
     pub highlighter: Option<PathBuf>,
+}
+
+/// Checks that the process that has a session open accepts other front ends.
+#[derive(Clone)]
+pub struct AttachCheck(Arc<dyn Fn(&LockHolder) -> bool + Send + Sync>);
+
+impl AttachCheck {
+    /// Wraps the function that checks. It may read from the disk.
+    pub fn new(check: impl Fn(&LockHolder) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(check))
+    }
+
+    pub(super) fn accepts(&self, holder: &LockHolder) -> bool {
+        (self.0)(holder)
+    }
+}
+
+impl std::fmt::Debug for AttachCheck {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("AttachCheck")
+    }
 }
 
 /// Exports a session to a file. The caller provides it, because the HTML front end renders the page.

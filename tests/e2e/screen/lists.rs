@@ -123,10 +123,32 @@ fn session_list_locked_session_can_be_forked() {
     terminal.wait_for("▸ question one");
     terminal.key(TerminalKey::Enter);
     terminal.wait_for("open elsewhere (pid");
-    terminal.wait_for_question("▸ continue in a fork");
+    terminal.wait_for_question("▸ attach to it");
+    terminal.key(TerminalKey::Down);
+    terminal.wait_for("▸ continue in a fork");
     terminal.key(TerminalKey::Enter);
     terminal.wait_until("the fork", |screen| screen.contains("Answer one.") && !screen.contains("esc back"));
     assert_eq!(sandbox.logs().len(), 2);
+    quit(terminal);
+    quit(second);
+}
+
+#[test]
+fn session_list_locked_session_can_be_attached_to() {
+    let sandbox = Sandbox::new();
+    let mut second = sandbox.open_scripted(&TWO, &[]);
+    prompt_and_wait(&mut second, "question one", "Answer one.");
+    let mut terminal = sandbox.open(&["-r"]);
+    terminal.wait_for_question("▸ question one");
+    terminal.key(TerminalKey::Enter);
+    terminal.wait_for_question("▸ attach to it");
+    terminal.key(TerminalKey::Enter);
+    terminal.wait_for("quitting leaves it open");
+    terminal.wait_for("Answer one.");
+    terminal.send("question two\r");
+    terminal.wait_for_answer("Answer two.");
+    second.wait_for("question two");
+    assert_eq!(sandbox.logs().len(), 1);
     quit(terminal);
     quit(second);
 }

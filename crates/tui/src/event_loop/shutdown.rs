@@ -81,7 +81,7 @@ impl EventLoop {
             // The screen may show an agent's session.
             let mut lines = if is_agent_shown { Vec::new() } else { last_exchange(&self.app) };
             lines.extend(stopped_agents(&running, &waiting));
-            lines.extend(resume_hint(&reader, self.options.return_command.as_deref(), reason));
+            lines.extend(resume_hint(&reader, self.options.return_command.as_deref(), &reason));
             // Standard output may be closed.
             let _ = writeln!(SanitizingWriter::new(std::io::stdout()), "{}", lines.join("\n"));
         }
@@ -99,10 +99,10 @@ fn stopped_agents(running: &[RunningAgent], waiting: &[BackgroundTask]) -> Optio
 
 /// Returns the command that leads back to the session: the given one unless the session was closed elsewhere,
 /// or the one that resumes a session with content.
-fn resume_hint(reader: &Reader, return_command: Option<&str>, reason: ExitReason) -> Option<String> {
+fn resume_hint(reader: &Reader, return_command: Option<&str>, reason: &ExitReason) -> Option<String> {
     let resume = |command: &str| Some(format!("Resume this session with: {command}"));
     match (return_command, reader.exists(), reader.is_persistent()) {
-        (Some(_), ..) if reason == ExitReason::Closed => None,
+        (Some(_), ..) if *reason == ExitReason::Closed => None,
         (Some(command), ..) => resume(command),
         (None, false, _) => None,
         (None, true, true) => resume(&format!("tiller --session {}", reader.id())),

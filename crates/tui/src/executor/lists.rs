@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use tiller_core::id::{JobId, SessionId};
 use tiller_core::suggest;
 use tiller_engine::{AgentError, ApprovalMode, Permission};
-use tiller_session::{PageRequest, SessionError, SessionScope};
+use tiller_session::{LockHolder, PageRequest, SessionError, SessionScope};
 use tokio::task::{JoinSet, spawn_blocking};
 
 use crate::action::ListAction;
@@ -224,7 +224,7 @@ impl ExecutorWorker {
         }
     }
 
-    /// Switches to a session; offers a fork if another process holds its lock.
+    /// Switches to a session. If another process holds its lock, offers to attach to it or to fork it.
     pub(super) async fn open(&self, path: PathBuf) -> Result<Vec<TaskResult>, AgentError> {
         // The lock would report this process as another holder.
         if self.agent.reader().is_at(&path) {
@@ -234,22 +234,28 @@ impl ExecutorWorker {
         }
         match self.agent.open_session(path).await {
             Ok(moved) => Ok(vec![TaskResult::SessionSwitched(moved)]),
-            Err(AgentError::Session(SessionError::Locked { path, holder })) => {
-                let by = holder.map(|holder| format!(" ({holder})")).unwrap_or_default();
-                let items = vec![
-                    PickerItem::new("continue in a fork", PickerChoice::ForkOf(path)),
-                    PickerItem::new("stay here", PickerChoice::Nothing),
-                ];
-                let title = one_line(&format!("open elsewhere{by}"));
-                Ok(vec![
-                    TaskResult::List(ListResult::Status(StatusText::note(
-                        "the session is open in another tiller process",
-                    ))),
-                    TaskResult::Dialog(Dialog { title, items }),
-                ])
-            }
+            Err(AgentError::Session(SessionError::Locked { path, holder })) => Ok(vec![
+                TaskResult::List(ListResult::Status(StatusText::note(
+                    "the session is open in another tiller process",
+                ))),
+                TaskResult::Dialog(self.locked_dialog(path, holder).await),
+            ]),
             Err(error) => Err(error),
         }
+    }
+
+    async fn locked_dialog(&self, path: PathBuf, holder: Option<LockHolder>) -> Dialog {
+        let by = holder.as_ref().map(|holder| format!(" ({holder})")).unwrap_or_default();
+        let check = self.options.services.attaching.clone();
+        let checked = spawn_blocking(move || check.zip(holder).is_some_and(|(check, by)| check.accepts(&by)));
+        let attach = checked.await.unwrap_or(false).then(|| PickerChoice::Attach(path.clone()));
+        let attach = attach.map(|attach| PickerItem::new("attach to it", attach));
+        let others = [
+            PickerItem::new("continue in a fork", PickerChoice::ForkOf(path)),
+            PickerItem::new("stay here", PickerChoice::Nothing),
+        ];
+        let title = one_line(&format!("open elsewhere{by}"));
+        Dialog { title, items: attach.into_iter().chain(others).collect() }
     }
 
     async fn set_approval(&self, mode: ApprovalMode) -> Result<Vec<TaskResult>, AgentError> {

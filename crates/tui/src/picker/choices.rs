@@ -2,7 +2,7 @@
 
 use tiller_session::Visibility;
 
-use crate::action::{Action, ListAction, SessionEdit};
+use crate::action::{Action, ListAction, SessionEdit, TerminalAction};
 use crate::component::ViewContext;
 use crate::effect::Effect;
 use crate::fuzzy::MatchMode;
@@ -40,6 +40,7 @@ impl ListSource for Question {
             PickerChoice::ForkOf(path) => {
                 vec![Effect::CloseSessionLists, Action::Navigate(Navigate::ForkOf(path)).into()]
             }
+            PickerChoice::Attach(path) => vec![Action::Terminal(TerminalAction::Attach(path)).into()],
             PickerChoice::RemoveRule(rule) => vec![Action::List(ListAction::RemoveRule(rule)).into()],
             PickerChoice::Stop(navigate) => vec![Effect::StopAndNavigate(navigate)],
             PickerChoice::ForkBeside(entry) => vec![Action::Navigate(Navigate::ForkBeside(entry)).into()],

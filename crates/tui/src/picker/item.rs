@@ -169,6 +169,8 @@ pub(crate) enum PickerChoice {
     /// Writes this value of the setting to the user's file.
     SettingValue(&'static Setting, &'static str),
     ForkOf(PathBuf),
+    /// Attaches to this session, which another process has open.
+    Attach(PathBuf),
     /// Puts this prompt into the editor.
     Prompt(String),
     Theme(String),

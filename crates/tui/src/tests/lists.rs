@@ -5,7 +5,7 @@ use tiller_core::message::{ModelRef, ThinkingLevel};
 use tiller_core::proposed_rules::ProposedRules;
 use tiller_engine::{ConfiguredRules, RuleSource};
 
-use crate::action::{Action, BackgroundJob, ListAction};
+use crate::action::{Action, BackgroundJob, ListAction, TerminalAction};
 use crate::dialog::Dialog;
 use crate::effect::{Effect, OverlayRequest};
 use crate::list_kind::ListKind;
@@ -90,6 +90,17 @@ fn sessions_locked_can_be_forked() {
     let fork = Action::Navigate(Navigate::ForkOf("/s/1.jsonl".into()));
     assert_eq!(harness.key(KeyCode::Enter), [fork, Action::EndSessionSearch]);
     assert!(harness.screen().contains("dear draft"), "the list beneath is gone: {}", harness.screen());
+}
+
+#[test]
+fn sessions_locked_can_be_attached_to() {
+    let mut harness = Harness::new(80, 24);
+    harness.app.apply(Effect::Open(OverlayRequest::sessions()));
+    let items = vec![PickerItem::new("attach to it", PickerChoice::Attach("/s/1.jsonl".into()))];
+    harness.report(TaskResult::Dialog(Dialog { title: "open elsewhere".into(), items }));
+    harness.wait(400);
+    let attach = Action::Terminal(TerminalAction::Attach("/s/1.jsonl".into()));
+    assert_eq!(harness.key(KeyCode::Enter), [attach]);
 }
 
 #[test]
