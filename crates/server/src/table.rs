@@ -218,7 +218,7 @@ impl SessionTableTask {
             closing.openers.push((request, reply));
         } else {
             self.waiting.insert(id.clone(), Vec::new());
-            self.start(Some(id), reply, |host| host.resume(request));
+            self.start(Some(id), reply, |host| resume(host, request));
         }
     }
 
@@ -345,6 +345,15 @@ fn create(host: &dyn SessionHost, request: NewSession) -> HostFuture<'_, HostedS
         let stored = hosted.agent.create_log().await;
         stored.map_err(|error| HostError::Internal(error.to_string()))?;
         Ok(hosted)
+    })
+}
+
+/// Opens a session again. If its log was removed in the meantime, there is no such session.
+fn resume(host: &dyn SessionHost, request: ResumeRequest) -> HostFuture<'_, HostedSession> {
+    let log = request.log.clone();
+    Box::pin(async move {
+        let opened = host.resume(request).await;
+        opened.map_err(|error| if log.exists() { error } else { HostError::NotFound })
     })
 }
 

@@ -152,8 +152,7 @@ impl SessionHost for SessionStarter {
             };
             let mut line = first_model_arguments(request.settings, &self.input.arguments.model);
             line.push(format!("--session={}", request.log.display()));
-            let started = self.start(request.workspace, line, precedence).await;
-            started.map_err(|failure| if_there(&request.log, host_error(failure)))
+            self.start(request.workspace, line, precedence).await.map_err(host_error)
         })
     }
 
