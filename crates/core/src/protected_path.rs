@@ -92,6 +92,7 @@ const HOME_DIRS: &[&str] = &[
     ".nvm",
     ".oh-my-zsh",
     ".password-store",
+    ".pi",
     ".pyenv",
     ".rbenv",
     ".ssh",
@@ -138,6 +139,7 @@ const CREDENTIALS: &[&str] = &[
     ".npmrc",
     ".password-store",
     ".pgpass",
+    ".pi/agent/auth.json",
     ".pypirc",
     ".s3cfg",
     ".ssh",
@@ -548,9 +550,52 @@ pub fn normalize(path: &Path) -> PathBuf {
     normal
 }
 
+/// Does the same as [`normalize`], and follows the links in `/proc` to the root directory and the working directory of a
+/// process, which counts as one in `current`: `/proc/self/root/x` is `/x`, `/proc/self/cwd/x` is `x` in `current`. The
+/// process may have any name. `/dev/fd` is in `/proc/self`.
+#[must_use]
+pub fn follow_process_links(path: &Path, current: &Path) -> PathBuf {
+    let mut real = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => drop(real.pop()),
+            Component::CurDir => {}
+            Component::RootDir | Component::Prefix(_) | Component::Normal(_) => real.push(component),
+        }
+        if real == Path::new("/dev/fd") {
+            real = "/proc/self/fd".into();
+        }
+        let names = folded_names(&real);
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let (["/", "proc", _, link] | ["/", "proc", _, "task", _, link]) = names.as_slice() else { continue };
+        if name_may_match(link.as_bytes(), b"root") {
+            real = "/".into();
+        } else if name_may_match(link.as_bytes(), b"cwd") {
+            real = normalize(current);
+        }
+    }
+    real
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn follow_process_links_resolves_root_and_working_dir() {
+        for (path, expected) in [
+            ("/proc/self/root/home/me/x", "/home/me/x"),
+            ("/proc/1/cwd/../x", "/home/me/x"),
+            ("/proc/$$/task/1/root", "/"),
+            ("/proc/thread-self/root/../dev/sda", "/dev/sda"),
+            ("/dev/fd/../roo?/proc/self/cwd/x", "/home/me/work/x"),
+            ("/proc/self/maps", "/proc/self/maps"),
+            ("a/../proc/self/root", "proc/self/root"),
+        ] {
+            let real = follow_process_links(Path::new(path), Path::new("/home/me/work"));
+            assert_eq!(real, Path::new(expected), "{path}");
+        }
+    }
 
     fn find(path: &str) -> Option<Protection> {
         let homes = vec!["/home/me".into(), "/mnt/me/".into()];

@@ -616,6 +616,8 @@ mod tests {
         );
         let keys = "ask exactly `/home/me/.ssh/id_rsa`: reads keys or passwords";
         assert_eq!(run(json!({ "paths": ["a", "/home/me/.ssh/id_rsa"] })), keys);
+        let linked = run(json!({ "path": "/proc/self/root/home/me/.ssh/id_rsa" }));
+        assert_eq!(linked, "ask exactly `/proc/self/root/home/me/.ssh/id_rsa`: reads keys or passwords");
         let spaced = run(json!({ "path": "/home/me/.ssh/my key" }));
         assert_eq!(spaced, "ask exactly `/home/me/.ssh/my key`: reads keys or passwords");
         let host = "ask exactly `http://127.0.0.1/x`: names a host on this machine";

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tiller_core::protected_path::{ProtectedPaths, Protection, normalize};
+use tiller_core::protected_path::{ProtectedPaths, Protection, follow_process_links, normalize};
 
 use super::super::command_rules::CommandRules;
 use super::super::shell::Segment;
@@ -129,7 +129,7 @@ impl<'a> CommandContext<'a> {
 
     /// Resolves the path argument of a tool call in the working directory.
     pub(in crate::policy) fn resolve_path(self, path: &str) -> PathBuf {
-        normalize(&self.resolve_from(self.root, path))
+        follow_process_links(&self.resolve_from(self.root, path), self.root)
     }
 
     /// Lists the paths that a word may name.
@@ -221,7 +221,8 @@ impl<'a> CommandContext<'a> {
     /// Returns true if a path, with or without final wildcards, is the root of the file system, a system
     /// directory directly in it, or a home directory.
     pub(super) fn is_essential(self, path: &str) -> bool {
-        let real = normalize(&self.resolve_from(self.current, without_wildcards(path)));
+        let path = self.resolve_from(self.current, without_wildcards(path));
+        let real = follow_process_links(&path, self.current);
         let is_home = self.protected.homes.iter().any(|home| home.starts_with(&real));
         (is_home && real.is_absolute()) || SYSTEM_DIRS.iter().any(|dir| real == Path::new(dir))
     }
@@ -253,10 +254,17 @@ impl<'a> CommandContext<'a> {
         if is_known { real } else { Path::new(UNKNOWN).join(real.strip_prefix("/").unwrap_or(&real)) }
     }
 
-    /// Resolves a path from every directory where the command may run.
+    /// Resolves a path from every directory where the command may run, as written and without links to processes.
     pub(super) fn resolve(self, path: &str) -> Vec<PathBuf> {
         let visited = self.visited.iter().map(PathBuf::as_path);
-        [self.current, self.root].into_iter().chain(visited).map(|dir| self.resolve_from(dir, path)).collect()
+        let dirs = [self.current, self.root].into_iter().chain(visited);
+        let forms = dirs.flat_map(|dir| {
+            let written = self.resolve_from(dir, path);
+            let real = follow_process_links(&written, dir);
+            let is_moved = real != normalize(&written);
+            [written].into_iter().chain(is_moved.then_some(real))
+        });
+        forms.collect()
     }
 
     pub(super) fn resolve_from(self, dir: &Path, path: &str) -> PathBuf {

@@ -1,5 +1,9 @@
 //! Judges programs that change disks, and writes to devices.
 
+use std::path::Path;
+
+use tiller_core::protected_path::follow_process_links;
+
 use super::arguments::HARMLESS_DEVICES;
 use super::kind::{Risk, RiskKind};
 
@@ -87,14 +91,19 @@ fn lists_disks(name: &str, arguments: &[String]) -> bool {
 
 /// Returns true for the path of a device that a write may harm.
 pub(super) fn is_device(path: &str) -> bool {
-    let is_dir = ["/dev/fd/", "/dev/shm/"].iter().any(|dir| path.starts_with(dir));
-    path.starts_with("/dev/") && !is_dir && !HARMLESS_DEVICES.contains(&path)
+    let Some(name) = find_device_name(path) else { return false };
+    !name.starts_with("shm/") && !HARMLESS_DEVICES.contains(&&*format!("/dev/{name}"))
+}
+
+/// Returns the name of a file in `/dev`.
+fn find_device_name(path: &str) -> Option<String> {
+    let real = follow_process_links(Path::new(path), Path::new(""));
+    real.strip_prefix("/dev").ok().map(|name| name.display().to_string())
 }
 
 /// Returns the risk of a write to a device.
 pub(super) fn write_to_device(path: &str) -> Risk {
-    let is_disk =
-        path.strip_prefix("/dev/").is_some_and(|name| DISKS.iter().any(|disk| name.starts_with(disk)));
+    let is_disk = find_device_name(path).is_some_and(|name| DISKS.iter().any(|disk| name.starts_with(disk)));
     let kind = if is_disk { RiskKind::Destroys } else { RiskKind::Dangerous };
     Risk::new(kind, format!("writes to the device {path}"))
 }
