@@ -25,7 +25,8 @@ pub(super) fn passes_on_credentials(
         "echo" | "git" | "ls" | "printf" => targets(arguments).any(|path| context.names_credential(path)),
         _ => return false,
     };
-    let is_named = names_credential(name, arguments, context);
+    let is_search = ["fd", "fdfind", "find"].contains(&name);
+    let is_named = names_credential(name, arguments, context) || (is_searched && !is_search);
     if !is_searched && !is_named {
         return false;
     }

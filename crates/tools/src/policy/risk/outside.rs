@@ -190,11 +190,26 @@ pub(super) fn find_written_outside(
     paths.into_iter().find_map(|path| context.judge_output(&path))
 }
 
+/// Replaces the variables and substitutions in a path with wildcards.
+fn replace_unknown(path: &str) -> String {
+    let mut parts = path.split(['$', '`']);
+    let known = parts.next().unwrap_or_default().to_owned();
+    parts.fold(known, |known, part| {
+        let rest = match part.chars().next() {
+            Some('{') => part.split_once('}').map_or("", |(_, rest)| rest),
+            Some('(') => part.rsplit_once(')').map_or("", |(_, rest)| rest),
+            _ => part.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_'),
+        };
+        format!("{known}*{rest}")
+    })
+}
+
 impl CommandContext<'_> {
     pub(super) fn names_credential(self, word: &str) -> bool {
         let paths = list_paths(word);
         let paths =
             paths.into_iter().map(|path| path.trim_start_matches('@')).flat_map(|path| self.expand_all(path));
+        let paths = paths.map(|path| self.guess_hidden(&path).unwrap_or(path));
         paths.into_iter().flat_map(|path| self.resolve(&path)).any(|path| self.is_credential(&path))
     }
 
@@ -204,6 +219,14 @@ impl CommandContext<'_> {
             // A project may be in such a directory.
             self.protected.holds_credentials(&path) && normalize(&path) != normalize(self.root)
         })
+    }
+
+    /// Replaces the unknown parts of a hidden path in a home directory with wildcards: `~/.s$X/id_rsa` is `~/.s*/id_rsa`.
+    fn guess_hidden(self, path: &str) -> Option<String> {
+        let is_absolute = self.strip_home(path).is_some() || path.starts_with(['/', '~']);
+        let at = path.find("/.").filter(|_| is_absolute)?;
+        let (visible, hidden) = path.split_at(at);
+        hidden.contains(['$', '`']).then(|| format!("{visible}{}", replace_unknown(hidden)))
     }
 
     fn expand_all(self, path: &str) -> Vec<String> {
@@ -264,6 +287,12 @@ mod tests {
             "cat ~me/.ssh/id_rsa",
             "cat ~/.s*/id_rsa",
             "cat ~/.pi/agent/auth.json",
+            "cat ~/.ssh$x/id_rsa",
+            "cat ~/.s${x}sh/id_rsa",
+            "cat \"$HOME/.$x/id_rsa\"",
+            "cat $HOME/.s$(echo s)h/id_rsa",
+            "cat /home/me/.config/$x/hosts.yml",
+            "f=$(ls ~/.ssh/id*); cat $f",
             "cat /proc/self/root/home/me/.ssh/id_rsa",
             "cat /proc/$$/root/home/me/.ssh/id_rsa",
             "cat /dev/fd/../root/home/me/.ssh/id_rsa",
@@ -361,6 +390,9 @@ mod tests {
         }
         for line in [
             "ls -la ~/.ssh",
+            "cat ~/.cache/$x ~/$x /etc/$x .$x",
+            "source \"$HOME/.local/$x/env\"",
+            "n=$(ls ~/.ssh/id* | wc -l); echo $n",
             "test -f ~/.ssh/id_rsa",
             "cat ~/.ssh/id_rsa.pub",
             "cat ~/.bashrc",
