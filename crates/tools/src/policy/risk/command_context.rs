@@ -1,12 +1,14 @@
 //! The context in which a command is judged: the directories in which it may run, as far as the command line
 //! shows, with path resolution in them, its variables and the rules.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use tiller_core::protected_path::{ProtectedPaths, Protection, follow_process_links, normalize};
+use tiller_core::protected_path::{
+    ProtectedPaths, Protection, follow_process_links, name_may_match, normalize,
+};
 
 use super::super::command_rules::CommandRules;
-use super::super::shell::Segment;
+use super::super::shell::{Segment, WILDCARDS};
 use super::arguments::{program, targets};
 use super::variables::{TEMPORARY, Variable, sets_fixed};
 
@@ -218,13 +220,31 @@ impl<'a> CommandContext<'a> {
         (!is_unknown).then(|| [self.root, self.current].map(|dir| normalize(&self.resolve_from(dir, path))))
     }
 
-    /// Returns true if a path, with or without final wildcards, is the root of the file system, a system
-    /// directory directly in it, or a home directory.
+    /// Returns true if a path, with or without final wildcards, is the root of the file system, a system directory or a
+    /// home directory, or a pattern for one: `/u*`.
     pub(super) fn is_essential(self, path: &str) -> bool {
-        let path = self.resolve_from(self.current, without_wildcards(path));
-        let real = follow_process_links(&path, self.current);
+        let real = self.resolve_from(self.current, without_wildcards(path));
+        let real = follow_process_links(&real, self.current);
+        let path = self.resolve_from(self.current, path);
         let is_home = self.protected.homes.iter().any(|home| home.starts_with(&real));
-        (is_home && real.is_absolute()) || SYSTEM_DIRS.iter().any(|dir| real == Path::new(dir))
+        (is_home && real.is_absolute())
+            || SYSTEM_DIRS.iter().any(|dir| real == Path::new(dir))
+            || self.is_essential_pattern(&path)
+    }
+
+    /// Returns true for a pattern of paths that may match a system directory or a home directory.
+    fn is_essential_pattern(self, path: &Path) -> bool {
+        let pattern = normalize(path);
+        let is_pattern = pattern.as_os_str().to_string_lossy().contains(WILDCARDS);
+        let may_match = |dir: &Path| {
+            let pairs = || pattern.components().zip(dir.components());
+            let name = |it: Component<'_>| it.as_os_str().as_encoded_bytes().to_vec();
+            pattern.components().count() == dir.components().count()
+                && pairs().all(|(pattern, dir)| name_may_match(&name(pattern), &name(dir)))
+        };
+        let mut dirs =
+            SYSTEM_DIRS.iter().map(Path::new).chain(self.protected.homes.iter().map(PathBuf::as_path));
+        is_pattern && dirs.any(may_match)
     }
 
     /// Returns the target of a `cd`; `None` for other commands. `previous` is the directory before this one.

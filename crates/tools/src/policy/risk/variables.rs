@@ -102,13 +102,10 @@ const fn is_name_character(c: char) -> bool {
 }
 
 /// Lists the variants of a line's commands: as written, because a variable may not be set yet, then with each
-/// of its variables' values. Values with blanks are also split into words, because the quotes around a variable
+/// of its variables' values and with the default values of others. Values with blanks are also split into words, because the quotes around a variable
 /// aren't known here.
 pub(super) fn list_variants(segments: &[Segment], variables: &[Variable]) -> Vec<Vec<Segment>> {
     let mut lines = vec![segments.to_vec()];
-    if variables.is_empty() {
-        return lines;
-    }
     let expanded: Vec<Vec<Segment>> =
         segments.iter().map(|segment| expand_segment(segment, variables)).collect();
     let count = expanded.iter().map(Vec::len).max().unwrap_or_default();
@@ -121,9 +118,11 @@ pub(super) fn list_variants(segments: &[Segment], variables: &[Variable]) -> Vec
 
 /// Lists the variants of a command with known variables replaced; none if it names no such variable.
 fn expand_segment(segment: &Segment, variables: &[Variable]) -> Vec<Segment> {
-    let expand = |words: &[String]| -> Vec<Vec<String>> {
-        words.iter().map(|word| expand_word(word, variables)).collect()
+    let expand = |word: &String| -> Vec<String> {
+        let values = expand_word(&insert_defaults(word), variables);
+        values.iter().map(|value| insert_defaults(value)).collect()
     };
+    let expand = |words: &[String]| -> Vec<Vec<String>> { words.iter().map(expand).collect() };
     let parts = [&segment.words, &segment.outputs, &segment.inputs].map(|words| expand(words));
     let count = parts.iter().flatten().map(Vec::len).max().unwrap_or_default();
     let nth = |forms: &[Vec<String>], at: usize| -> Vec<String> {
@@ -151,6 +150,17 @@ fn expand_segment(segment: &Segment, variables: &[Variable]) -> Vec<Segment> {
     expanded.dedup();
     expanded.retain(|form| form != segment);
     expanded
+}
+
+/// Replaces the references to variables that have a default value (`${X:-a}`) with this value.
+fn insert_defaults(word: &str) -> String {
+    let Some((before, rest)) = word.split_once("${") else { return word.to_owned() };
+    let name = rest.trim_start_matches(is_name_character);
+    let value = name.strip_prefix(':').unwrap_or(name).strip_prefix(['-', '=']);
+    match value.filter(|_| name.len() < rest.len()).and_then(|value| value.split_once('}')) {
+        Some((value, after)) => format!("{before}{value}{}", insert_defaults(after)),
+        None => format!("{before}${{{}", insert_defaults(rest)),
+    }
 }
 
 /// Splits a word at its blanks if a variable has changed it. The parentheses of an array aren't part of its
@@ -277,3 +287,42 @@ pub(super) fn expand(path: &str, variables: &[Variable], depth: usize) -> Option
 
 /// Maximum depth of variables that name other variables.
 pub(super) const EXPANSIONS: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::super::{RiskKind, risk_and_kind};
+    use super::insert_defaults;
+
+    #[test]
+    fn insert_defaults_replaces_only_defaults() {
+        for (word, expected) in [
+            ("${x:-/}", "/"),
+            ("a${x=b}c${y-d}", "abcd"),
+            ("${x} ${y#a} ${z:1} $x", "${x} ${y#a} ${z:1} $x"),
+            ("${:-a} ${x:-", "${:-a} ${x:-"),
+        ] {
+            assert_eq!(insert_defaults(word), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn default_value_counts_like_a_set_one() {
+        for line in ["rm -rf ${x:-/}", "rm -rf \"${x-$HOME}\"", "${R:=rm} -rf ~", "X=${Y:-/}; rm -rf $X"] {
+            assert_eq!(risk_and_kind(line).map(|risk| risk.kind), Some(RiskKind::Destroys), "{line}");
+        }
+        let kind = risk_and_kind("rm -rf \"${DIR:-build}\"").map(|risk| risk.kind);
+        assert_eq!(kind, Some(RiskKind::Dangerous));
+    }
+
+    #[test]
+    fn pattern_that_may_match_system_dir_destroys() {
+        for line in
+            ["rm -rf /u*", "rm -rf /[a-z]*", "rm -rf /h*/me", "chmod -R 777 /?sr/lib", "find /e*c -delete"]
+        {
+            assert_eq!(risk_and_kind(line).map(|risk| risk.kind), Some(RiskKind::Destroys), "{line}");
+        }
+        let kind = risk_and_kind("rm -rf /srv/x*").map(|risk| risk.kind);
+        assert_eq!(kind, Some(RiskKind::Dangerous));
+        assert_eq!(risk_and_kind("rm -rf build/[a-z]* /tmp/[a-z]*"), None);
+    }
+}
