@@ -1,6 +1,7 @@
 //! Recognizes commands that other programs run because they are in an option, a script in the program's own
 //! language, or a variable: `tar --to-command`, `awk 'BEGIN { system("…") }'`, `GIT_EDITOR=…`.
 
+use super::super::shell::SUBSTITUTION;
 use super::arguments::{INTERPRETERS, SHELLS, has_flag, is_assignment, is_command_flag, program, values};
 use super::git_options;
 
@@ -161,8 +162,36 @@ pub(super) fn find_redefinition(words: &[String]) -> Option<String> {
     let (name, arguments) = program(words);
     let defined = arguments.iter().find(|word| name == "alias" && word.contains('='));
     let alias = defined.map(|word| format!("defines an alias ({})", word.split('=').next().unwrap_or(word)));
+    let has_subscript = match name {
+        "printf" => values(arguments, 'v', "").any(runs_in_subscript),
+        _ => EVALUATING.contains(&name) && arguments.iter().any(|word| runs_in_subscript(word)),
+    };
+    let subscript = has_subscript.then(|| format!("runs a substitution in a subscript ({name})"));
     let expands = || words.iter().any(|word| word.contains("${") && word.contains("@P}"));
-    alias.or_else(|| expands().then(|| "runs the substitutions in a value (${…@P})".into()))
+    alias.or(subscript).or_else(|| expands().then(|| "runs the substitutions in a value (${…@P})".into()))
+}
+
+/// Builtins that evaluate the subscripts in the names that they get, even in quotes: `read 'a[$(x)]'`.
+const EVALUATING: &[&str] = &[
+    "[",
+    "[[",
+    "declare",
+    "export",
+    "let",
+    "local",
+    "mapfile",
+    "read",
+    "readarray",
+    "test",
+    "typeset",
+    "unset",
+    "wait",
+];
+
+/// Returns true if a quoted word has a subscript with a substitution. Those that the shell runs itself have been replaced.
+fn runs_in_subscript(word: &str) -> bool {
+    let quoted = word.replace(SUBSTITUTION, "");
+    quoted.split_once('[').is_some_and(|(_, rest)| rest.contains("$(") || rest.contains('`'))
 }
 
 /// Returns true for a common program that runs no other program.
@@ -376,6 +405,25 @@ pub(super) fn list_editor_commands(arguments: &[String]) -> impl Iterator<Item =
 #[cfg(test)]
 mod tests {
     use super::super::risk_in_work;
+
+    #[test]
+    fn embedded_substitution_in_subscript_asks() {
+        for line in [
+            "test -v 'x[$(ls)]'",
+            "[ -v 'x[`ls`]' ]",
+            "printf -v 'a[$(ls)]' x",
+            "read 'a[$(ls)]'",
+            "unset 'a[$(ls)]'",
+            "[[ x -eq 'a[$(ls)]' ]]",
+        ] {
+            let reason = risk_in_work(line).unwrap_or_default();
+            assert!(reason.starts_with("runs a substitution in a subscript"), "{line}: {reason}");
+        }
+        for line in ["test -n \"a[$(ls)]\"", "printf '%s [%s]' \"$(ls)\" x", "grep '[$(]' x", "unset 'a[1]'"]
+        {
+            assert_eq!(risk_in_work(line), None, "{line}");
+        }
+    }
 
     #[test]
     fn embedded_command_asks() {
