@@ -24,6 +24,7 @@ mod kind;
 mod outside;
 mod run_commands;
 mod runners;
+mod service_clients;
 mod unknown;
 mod variables;
 mod writes;
@@ -170,27 +171,6 @@ pub(super) fn list_risks(
     Ok(commands)
 }
 
-/// Programs that pass work on to a service, which the command's sandbox doesn't restrict.
-const SERVICE_CLIENTS: &[&str] = &[
-    "at",
-    "batch",
-    "busctl",
-    "crontab",
-    "dbus-send",
-    "docker",
-    "gdbus",
-    "launchctl",
-    "nerdctl",
-    "open",
-    "osascript",
-    "podman",
-    "screen",
-    "systemctl",
-    "systemd-run",
-    "tmux",
-    "xdg-open",
-];
-
 fn list_segment_risks(segment: &Segment, context: CommandContext<'_>, depth: usize) -> Vec<Risk> {
     let devices =
         segment.outputs.iter().filter(|path| disks::is_device(path)).map(|path| disks::write_to_device(path));
@@ -335,7 +315,7 @@ fn judge_program(
             Some(Risk::dangerous(format!("shuts down or restarts the machine ({name})")))
         }
         _ if schedules(name, arguments) => Some(Risk::dangerous(format!("schedules a command ({name})"))),
-        name if context.is_contained && SERVICE_CLIENTS.contains(&name) => {
+        name if context.is_contained && service_clients::is_client(name, arguments) => {
             Some(Risk::dangerous(format!("lets another program act outside the sandbox ({name})")))
         }
         "killall" | "pkill" => Some(Risk::dangerous(format!("kills processes by name ({name})"))),
