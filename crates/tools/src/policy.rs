@@ -172,18 +172,33 @@ impl Policy {
         if let Some(rule) = rule.filter(|rule| rule.decision() == RuleDecision::Deny) {
             return PolicyVerdict::denied_by(rule);
         }
-        match (rule, self.judge_by_mode(spec, arguments, rules)) {
+        let verdict = match (rule, self.judge_by_mode(spec, arguments, rules)) {
             // Another rule may allow a dangerous command of the same line.
             (Some(rule), PolicyVerdict::Allow | PolicyVerdict::Granted(AllowReason::Setting(_)))
                 if rule.decision() == RuleDecision::Ask =>
             {
-                self.ask_for_rule(rule, spec, arguments, rules)
+                let reason = format!("a rule requires approval ({rule}, in {})", rule.source());
+                self.ask_for_rule(reason, spec, arguments, rules)
             }
             (Some(rule), verdict) if rule.decision() == RuleDecision::Allow => {
                 self.apply_allow(rule, spec, arguments, verdict)
             }
             (_, verdict) => verdict,
+        };
+        match (self.find_possible(spec, arguments), verdict) {
+            (Some(rule), PolicyVerdict::Allow | PolicyVerdict::Granted(AllowReason::Setting(_))) => {
+                let reason = format!("a rule may apply to this command ({rule}, in {})", rule.source());
+                self.ask_for_rule(reason, spec, arguments, rules)
+            }
+            (_, verdict) => verdict,
         }
+    }
+
+    /// Finds a settings rule that denies or asks for a command that the call may run.
+    fn find_possible<'a>(&'a self, spec: &'a ToolSpec, arguments: &Value) -> Option<&'a ConfiguredRule> {
+        let line = arguments.get("command").and_then(Value::as_str);
+        let line = line.filter(|_| spec.traits.access == Access::Executes)?;
+        line_rules::find_possible_rule(CommandRules::new(&self.rules, &spec.name), line)
     }
 
     /// Finds the settings rule that decides on a call, by the call's command, path or address, or by the tool
@@ -233,7 +248,7 @@ impl Policy {
     /// Requires approval because of a rule, unless the user has granted it in advance.
     fn ask_for_rule(
         &self,
-        rule: &ConfiguredRule,
+        reason: String,
         spec: &ToolSpec,
         arguments: &Value,
         rules: &SessionRules,
@@ -241,10 +256,7 @@ impl Policy {
         let subject = ["command", "path"].iter().find_map(|name| arguments.get(name).and_then(Value::as_str));
         match self.find_grant(rules.find(&spec.name, subject, None)) {
             Some(grant) => PolicyVerdict::Granted(grant),
-            None => PolicyVerdict::Ask {
-                reason: format!("a rule requires approval ({rule}, in {})", rule.source()),
-                rule: PermissionRule::for_call(&spec.name, subject, None),
-            },
+            None => PolicyVerdict::Ask { reason, rule: PermissionRule::for_call(&spec.name, subject, None) },
         }
     }
 

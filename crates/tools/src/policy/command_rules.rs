@@ -2,7 +2,7 @@
 
 use super::configured_rule::{ConfiguredRule, ConfiguredRules, RuleDecision};
 use super::risk::{Risk, RiskKind};
-use super::run_command::RunCommand;
+use super::run_command::{Certainty, RunCommand};
 
 /// The rules for the commands of one tool.
 #[derive(Clone, Copy, Default)]
@@ -35,11 +35,26 @@ impl<'a> CommandRules<'a> {
     /// Finds the strictest rule that decides on commands; an allowing rule counts only for commands that need
     /// one.
     pub(super) fn find_strictest(self, commands: &[RunCommand]) -> Option<&'a ConfiguredRule> {
-        let found = commands.iter().filter_map(|command| {
+        let certain = commands.iter().filter(|command| command.certainty != Certainty::InCode);
+        let found = certain.filter_map(|command| {
             let rule = self.find(&command.words)?;
             (command.needs_allow || rule.decision() != RuleDecision::Allow).then_some(rule)
         });
         found.min_by_key(|rule| rule.decision())
+    }
+
+    /// Finds a rule that denies or asks for a command, if the command's unknown words are what the rule names, or if code
+    /// runs the command.
+    pub(super) fn find_possible(self, commands: &[RunCommand]) -> Option<&'a ConfiguredRule> {
+        let (rules, tool) = self.rules?;
+        let may_apply = |rule: &ConfiguredRule, command: &RunCommand| match command.certainty {
+            Certainty::Certain => rule.may_cover_words(&command.words),
+            Certainty::Expanded => false,
+            Certainty::InCode => rule.covers_words(&command.words) || rule.may_cover_words(&command.words),
+        };
+        let restricting = rules.iter().filter(|rule| rule.decision() != RuleDecision::Allow);
+        let mut restricting = restricting.filter(|rule| rule.covers_tool(tool));
+        restricting.find(|rule| commands.iter().any(|command| may_apply(rule, command)))
     }
 
     /// Finds the first rule that denies commands of the tool.

@@ -205,6 +205,18 @@ impl ConfiguredRule {
         covers_all(&patterns, words)
     }
 
+    /// Returns true if the rule may cover a command with unknown words, which may be any number of words.
+    pub(super) fn may_cover_words(&self, words: &[String]) -> bool {
+        let patterns: Vec<&str> =
+            self.subject.iter().flat_map(|subject| subject.split_whitespace()).collect();
+        match (patterns.as_slice(), words) {
+            ([program, patterns @ ..], [name, words @ ..]) if covers_word(program, name) => {
+                words.iter().any(|word| word.contains(UNKNOWN)) && may_cover_all(patterns, words)
+            }
+            _ => false,
+        }
+    }
+
     /// Returns true if the rule covers a path, with or without links resolved. In the pattern, `~` is the
     /// home directory, and a relative path is resolved against the working directory. A directory's rule covers
     /// everything under it.
@@ -274,6 +286,39 @@ fn covers_all(patterns: &[&str], words: &[String]) -> bool {
         }
         (_, []) => false,
     }
+}
+
+/// Characters of a variable or a substitution.
+const UNKNOWN: [char; 2] = ['$', '`'];
+
+/// Returns true if patterns may cover words some of which are unknown. Keeps the numbers of patterns that may cover the
+/// words so far.
+fn may_cover_all(patterns: &[&str], words: &[String]) -> bool {
+    let ends_open = patterns.last().is_some_and(|pattern| pattern.ends_with('*'));
+    let mut covered = vec![false; patterns.len() + 1];
+    covered[0] = true;
+    for word in words {
+        let is_any = word.starts_with(UNKNOWN);
+        let mut next = vec![false; patterns.len() + 1];
+        for (at, pattern) in patterns.iter().enumerate().filter(|(at, _)| covered[*at]) {
+            next[at] |= *pattern == "*" || is_any;
+            next[at + 1] |= may_cover_word(pattern, word);
+        }
+        let last = patterns.len();
+        next[last] |= covered[last] && (ends_open || is_any);
+        for at in 0..last {
+            next[at + 1] |= next[at] && (patterns[at] == "*" || is_any);
+        }
+        covered = next;
+    }
+    (0..=patterns.len()).any(|at| covered[at] && patterns[at..].iter().all(|pattern| *pattern == "*"))
+}
+
+/// Returns true if a pattern may cover a word of which only the beginning is known.
+fn may_cover_word(pattern: &str, word: &str) -> bool {
+    let Some((known, _)) = word.split_once(UNKNOWN) else { return covers_word(pattern, word) };
+    let literal = pattern.split(['*', '?', '[', '{']).next().unwrap_or_default();
+    literal.starts_with(known) || known.starts_with(literal)
 }
 
 fn covers_word(pattern: &str, word: &str) -> bool {
@@ -523,6 +568,46 @@ mod tests {
             ("flock g sudo sh -c 'git push origin main'", "asks"),
         ] {
             assert_eq!(bash(&policy, line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn rule_that_may_apply_to_unknown_words_asks() {
+        let restricting = [("bash", "npm publish*", "deny"), ("bash", "gh * delete*", "ask")];
+        let policy = policy(ApprovalMode::Auto, rules(&restricting));
+        for line in [
+            "npm $(echo publish)",
+            "read x <<< publish; npm $x",
+            "npm \"$@\"",
+            "npm pub$x",
+            "npm $x publish",
+            "cat x | xargs npm",
+            "sh -c 'npm $1' x publish",
+            "gh repo $x",
+            "gh $x",
+            "python3 -c \"import os; os.system('npm publish')\"",
+            "python3 -c \"subprocess.run(['npm','publish'])\"",
+            "python3 <<E\nos.system('npm publish')\nE",
+            "node -e \"execSync('npm publish')\"",
+            "perl -e 'system(\"npm publish\")'",
+        ] {
+            assert_eq!(bash(&policy, line), "asks", "{line}");
+        }
+        for line in ["npm ${x:-publish}", "x=publish; npm $x", "echo publish | xargs npm"] {
+            assert_eq!(bash(&policy, line), "denied", "{line}");
+        }
+        for line in [
+            "npm run $x",
+            "npm test \"$@\"",
+            "x=test; npm $x",
+            "for x in a b; do npm $x; done",
+            "npm install-$x",
+            "find . | xargs npm",
+            "gh pr view 1 && echo $x",
+            "echo $x",
+            "python3 -c \"print('npm test')\"",
+        ] {
+            assert_eq!(bash(&policy, line), "runs", "{line}");
         }
     }
 

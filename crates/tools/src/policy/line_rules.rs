@@ -34,6 +34,11 @@ pub(super) fn find_rule<'a>(rules: CommandRules<'a>, line: &str) -> Option<&'a C
     strictest.filter(|_| segments.iter().all(is_covered))
 }
 
+/// Finds a rule that may deny or ask for a command of a line: one with unknown words, or one in code.
+pub(super) fn find_possible_rule<'a>(rules: CommandRules<'a>, line: &str) -> Option<&'a ConfiguredRule> {
+    if rules.is_empty() { None } else { rules.find_possible(&risk::list_commands(line)) }
+}
+
 /// Lists the rules that together allow a line; none if they don't allow it.
 pub(super) fn list_allowing<'a>(rules: CommandRules<'a>, line: &str) -> Vec<&'a ConfiguredRule> {
     let strictest = find_rule(rules, line).filter(|rule| rule.decision() == RuleDecision::Allow);

@@ -8,4 +8,16 @@ pub(super) struct RunCommand {
     /// command (without its program's directory, or some of its options), and for commands that a program may
     /// run: only denying and asking rules apply to them.
     pub needs_allow: bool,
+    pub certainty: Certainty,
+}
+
+/// The certainty that a line runs a command as listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Certainty {
+    /// It does, apart from unknown words.
+    Certain,
+    /// The command is also listed with the values of its variables.
+    Expanded,
+    /// The command is in code, which may only print it.
+    InCode,
 }

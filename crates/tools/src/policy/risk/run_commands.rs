@@ -1,10 +1,10 @@
 //! The commands that a line or a command runs, each in all forms that a rule may be written for.
 
-use super::super::run_command::RunCommand;
-use super::super::shell;
+use super::super::run_command::{Certainty, RunCommand};
+use super::super::shell::{self, Segment};
 use super::arguments::{list_lines, programs, values, wrapped_lines};
-use super::variables::{list_variables, list_variants};
-use super::{fd, find, git_data_loss, git_exec, runners};
+use super::variables::{is_word_known, list_variables, list_variants};
+use super::{code, fd, find, git_data_loss, git_exec, runners, xargs};
 
 /// Maximum depth of commands in commands.
 const DEPTH: usize = 6;
@@ -34,28 +34,53 @@ fn add_line(line: &str, depth: usize, commands: &mut Vec<RunCommand>) {
     let variables = list_variables(&segments);
     // `G=git; $G push`
     let variants = list_variants(&segments, &variables);
-    for segment in variants.iter().flatten() {
-        if !commands.iter().any(|known| known.words == segment.words) {
-            add_command(&segment.words, depth, commands);
+    for segments in &variants {
+        for (at, segment) in segments.iter().enumerate() {
+            let known = commands.len();
+            if !commands.iter().any(|known| known.words == segment.words) {
+                add_command(&segment.words, depth, commands);
+            }
+            if segment.words.iter().all(|word| is_word_known(word, &variables)) {
+                let added = commands[known..].iter_mut().filter(|it| it.certainty == Certainty::Certain);
+                added.for_each(|command| command.certainty = Certainty::Expanded);
+            }
+            add_input(segment, &segments[..at], depth, commands);
         }
     }
+}
+
+/// Adds the command that an xargs builds from its input, and those in code that an interpreter reads.
+fn add_input(segment: &Segment, before: &[Segment], depth: usize, commands: &mut Vec<RunCommand>) {
+    let printed = xargs::add_printed_operands(segment, before);
+    let built = [printed, xargs::add_unknown_operand(segment, before)].into_iter().flatten();
+    add_possible(built.collect::<Vec<_>>().iter().map(Vec::as_slice), depth, commands);
+    code::list_input_code(segment).iter().for_each(|code| add_code(code, depth, commands));
+}
+
+/// Adds the commands that code may run.
+fn add_code(code: &str, depth: usize, commands: &mut Vec<RunCommand>) {
+    let known = commands.len();
+    let runs = code::list_run_commands(&code::list_literals(code));
+    add_possible(runs.iter().map(Vec::as_slice), depth, commands);
+    commands[known..].iter_mut().for_each(|command| command.certainty = Certainty::InCode);
 }
 
 fn add_command(words: &[String], depth: usize, commands: &mut Vec<RunCommand>) {
     let has_room = !words.is_empty() && commands.len() < MAX_COMMANDS;
     let Some(depth) = depth.checked_sub(1).filter(|_| has_room) else { return };
-    commands.push(RunCommand { words: words.to_vec(), needs_allow: true });
+    commands.push(RunCommand { words: words.to_vec(), needs_allow: true, certainty: Certainty::Certain });
     for (name, arguments) in programs(words) {
         let plain = [&[name.to_owned()], arguments].concat();
         if !name.is_empty() && plain != words {
             // Only the program's directory is omitted.
             let needs_allow = plain.len() != words.len();
-            commands.push(RunCommand { words: plain, needs_allow });
+            commands.push(RunCommand { words: plain, needs_allow, certainty: Certainty::Certain });
         }
         commands.extend(short_forms(name, arguments));
         add_run_by(name, arguments, depth, commands);
         let possible = runners::list_run_commands(name, arguments);
         add_possible(possible.iter().map(Vec::as_slice), depth, commands);
+        code::list_code(name, arguments).for_each(|code| add_code(code, depth, commands));
     }
     let wrapped: Vec<[String; 1]> = wrapped_lines(words).into_iter().map(|line| [line]).collect();
     add_possible(wrapped.iter().map(|line| line.as_slice()), depth, commands);
@@ -113,13 +138,14 @@ fn short_forms(name: &str, arguments: &[String]) -> Vec<RunCommand> {
         }
         if rest.len() < arguments.len() {
             let words = [&[name.to_owned()], rest].concat();
-            short_forms.push(RunCommand { words, needs_allow: false });
+            short_forms.push(words);
         }
     }
     if name == "git" {
         let command = git_data_loss::split_command(arguments);
         let words = command.map(|(command, rest)| [&["git".to_owned(), command.to_owned()], rest].concat());
-        short_forms.extend(words.map(|words| RunCommand { words, needs_allow: false }));
+        short_forms.extend(words);
     }
-    short_forms
+    let form = |words| RunCommand { words, needs_allow: false, certainty: Certainty::Certain };
+    short_forms.into_iter().map(form).collect()
 }
