@@ -287,6 +287,24 @@ impl ProtectedPaths {
         [".mcp.json", ".tiller"].iter().any(|file| may_be(&path, file)).then_some(Protection::Project)
     }
 
+    /// Returns the reason a path is protected if it is a startup file directly in the home directory, or a hook or the
+    /// configuration of git, which programs have little reason to get.
+    #[must_use]
+    pub fn find_startup_file(&self, path: &Path) -> Option<Protection> {
+        let is_run = |name: Option<Component<'_>>| {
+            name.is_some_and(|it| ["config", "hooks"].contains(&&*fold_case(it)))
+        };
+        let mut names = path.components();
+        if names.any(is_git) && is_run(names.next()) {
+            return Some(Protection::Git);
+        }
+        let path = normalize(path);
+        let is_file = |home: &PathBuf| {
+            strip_dir(home, &path).is_some_and(|rest| HOME_FILES.iter().any(|name| begins_with(rest, name)))
+        };
+        (self.homes.iter().any(is_file) || is_in_any(&self.startup, &path)).then_some(Protection::Home)
+    }
+
     fn is_startup(&self, path: &Path) -> bool {
         self.homes.iter().any(|home| is_protected_in(home, path)) || is_in_any(&self.startup, path)
     }

@@ -33,6 +33,10 @@ const WRAPPERS: &[&str] = &[
     "xargs",
 ];
 
+/// Programs that at most show the names of their operands, or only change the directory, and words of the shell that
+/// compare names.
+pub(super) const NAMING: &[&str] = &["[", "[[", "case", "cd", "du", "ls", "pushd", "stat", "test"];
+
 /// Devices that are safe to write to.
 pub(super) const HARMLESS_DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 

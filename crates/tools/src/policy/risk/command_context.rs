@@ -149,6 +149,12 @@ impl<'a> CommandContext<'a> {
         self.find_protection(path, |path| self.protected.find_match(path))
     }
 
+    /// Returns the reason a startup file that a word names is protected.
+    pub(super) fn find_startup_file(self, word: &str) -> Option<Protection> {
+        let paths = list_paths(word).into_iter().flat_map(|path| self.resolve(path));
+        paths.into_iter().find_map(|path| self.protected.find_startup_file(&path))
+    }
+
     fn find_protection(self, path: &str, find: impl Fn(&Path) -> Option<Protection>) -> Option<Protection> {
         let direct_paths = Self { visited: &[], ..self }.resolve(path);
         direct_paths.iter().find_map(|path| find(path)).or_else(|| {

@@ -1,10 +1,10 @@
 //! Recognizes credential files that a command finds and another one reads: `find . -name .env | xargs cat`.
 
 use super::super::shell::{SUBSTITUTION, Segment};
-use super::arguments::{base_name, is_assignment, program, targets};
+use super::arguments::{NAMING, base_name, is_assignment, program, targets};
 use super::command_context::CommandContext;
 use super::embedded::SETTERS;
-use super::outside::{NAMING, UNREAD_BY_GIT};
+use super::outside::UNREAD_BY_GIT;
 use super::{fd, find, git_data_loss};
 
 /// Returns true if a command lists credential files (`find`, `ls`, `git ls-files`, `echo`), or searches directories that

@@ -6,7 +6,7 @@ use std::path::Path;
 use tiller_core::protected_path::{is_environment_file, normalize};
 
 use super::super::shell::{Segment, WILDCARDS};
-use super::arguments::{HARMLESS_DEVICES, has_flag, program, targets};
+use super::arguments::{HARMLESS_DEVICES, NAMING, has_flag, program, targets};
 use super::command_context::{CommandContext, list_paths, strip_current};
 use super::variables::{EXPANSIONS, TEMPORARY, expand};
 use super::{fd, find, git_data_loss, writes};
@@ -19,10 +19,6 @@ pub(super) const WRITES_OUTSIDE: &str = "writes outside the working directory";
 
 /// Prefix of the reason for a write to a path that may be outside.
 pub(super) const MAY_WRITE_OUTSIDE: &str = "may write outside the working directory";
-
-/// Programs that at most show the names of their operands, or only change the directory, and words of the shell that
-/// compare names.
-pub(super) const NAMING: &[&str] = &["[", "[[", "case", "cd", "du", "ls", "pushd", "stat", "test"];
 
 /// Programs whose option `--exclude` is followed by a pattern for files that they leave out.
 const EXCLUDING: &[&str] = &["bsdtar", "egrep", "fgrep", "grep", "gtar", "rsync", "tar"];

@@ -5,7 +5,7 @@ use std::path::Path;
 use tiller_core::protected_path::Protection;
 
 use super::super::shell::WILDCARDS;
-use super::arguments::{base_name, has_flag, targets, values};
+use super::arguments::{INTERPRETERS, NAMING, SHELLS, base_name, has_flag, targets, values};
 use super::command_context::CommandContext;
 use super::embedded::{EDITORS, is_awk, list_editor_commands, list_sed_outputs, read_sed_arguments};
 use super::git_data_loss;
@@ -16,17 +16,136 @@ const FIND_OUTPUTS: &[&str] = &["-fls", "-fprint", "-fprint0", "-fprintf"];
 /// Programs whose option `-o` names no output.
 const OTHER_OUTPUT_OPTIONS: &[&str] = &["egrep", "fgrep", "find", "grep", "ls", "mount", "ps", "rg", "ssh"];
 
-/// Returns the reason a write to a program's outputs needs approval. The value of `-o` counts as one for most programs.
+/// Programs that only read the files named by their operands, or only use the names.
+const READERS: &[&str] = &[
+    ".",
+    "ag",
+    "alias",
+    "basename",
+    "bat",
+    "batcat",
+    "cat",
+    "cksum",
+    "cmp",
+    "colordiff",
+    "command",
+    "comm",
+    "complete",
+    "cut",
+    "declare",
+    "delta",
+    "diff",
+    "dirname",
+    "echo",
+    "egrep",
+    "exa",
+    "export",
+    "eza",
+    "fgrep",
+    "file",
+    "fold",
+    "for",
+    "fmt",
+    "getfacl",
+    "getfattr",
+    "grep",
+    "hash",
+    "head",
+    "hexdump",
+    "jq",
+    "less",
+    "local",
+    "lsattr",
+    "md5sum",
+    "more",
+    "nl",
+    "od",
+    "paste",
+    "printf",
+    "readlink",
+    "readonly",
+    "realpath",
+    "return",
+    "rg",
+    "select",
+    "set",
+    "sha1sum",
+    "sha256sum",
+    "shasum",
+    "shellcheck",
+    "source",
+    "ssh",
+    "strings",
+    "sum",
+    "tac",
+    "tail",
+    "tr",
+    "tree",
+    "type",
+    "typeset",
+    "unset",
+    "wc",
+    "which",
+    "zcat",
+    "zgrep",
+];
+
+/// Programs whose outputs are known exactly.
+const KNOWN_WRITERS: &[&str] = &[
+    "chgrp",
+    "chmod",
+    "chown",
+    "cp",
+    "dd",
+    "fd",
+    "fdfind",
+    "find",
+    "git",
+    "gsed",
+    "iconv",
+    "install",
+    "ln",
+    "mkdir",
+    "mv",
+    "rm",
+    "rmdir",
+    "rsync",
+    "scp",
+    "sed",
+    "shred",
+    "sort",
+    "split",
+    "ssh-keygen",
+    "tee",
+    "touch",
+    "truncate",
+    "uniq",
+    "unlink",
+    "xxd",
+];
+
+/// Finds a startup file among the arguments of a program that may write to it.
+fn find_startup_file(name: &str, arguments: &[String], context: CommandContext<'_>) -> Option<Protection> {
+    let lists = [READERS, KNOWN_WRITERS, NAMING, SHELLS, INTERPRETERS];
+    let is_known = name.is_empty() || is_awk(name) || lists.iter().any(|list| list.contains(&name));
+    let mut arguments = arguments.iter().filter(|_| !is_known);
+    arguments.find_map(|word| context.find_startup_file(word))
+}
+
+/// Returns the reason a write to a program's outputs needs approval. The value of `-o` counts as one for most programs,
+/// and startup files that it names count if tiller doesn't know the program.
 pub(super) fn protection(
     name: &str,
     arguments: &[String],
     context: CommandContext<'_>,
 ) -> Option<Protection> {
+    let startup_file = find_startup_file(name, arguments, context);
     let arguments = &without_quoted_wildcards(arguments, context.quoted);
     let named = values(arguments, 'o', "output").filter(|_| !OTHER_OUTPUT_OPTIONS.contains(&name));
     let named = named.filter(|path| path.contains('/') || path.starts_with('.')).map(str::to_owned);
     let mut paths = list_written(name, arguments).into_iter().chain(named);
-    paths.find_map(|path| context.protection_of_pattern(&path).filter(|_| path != "-"))
+    let written = paths.find_map(|path| context.protection_of_pattern(&path).filter(|_| path != "-"));
+    written.or(startup_file)
 }
 
 /// Replaces the wildcards in quoted words, which are plain text for the shell, with a character that is none.
@@ -110,6 +229,14 @@ pub(super) fn list_written(name: &str, arguments: &[String]) -> Vec<String> {
         "tar" | "bsdtar" if extracts(arguments) => {
             current().chain(operands()).chain(option_values('C', "directory")).collect()
         }
+        "7z" | "7za" | "7zz" if arguments.first().is_some_and(|word| ["e", "x"].contains(&word.as_str())) => {
+            let dir = |word: &String| word.strip_prefix("-o").map(str::to_owned);
+            current().chain(arguments.iter().filter_map(dir)).collect()
+        }
+        "cpio" if has_flag(arguments, 'i', "extract") => {
+            current().chain(option_values('D', "directory")).collect()
+        }
+        "unrar" => targets(arguments).skip(2).cloned().collect(),
         "unzip" if !arguments.iter().any(|word| ["-l", "-p", "-t", "-v", "-Z"].contains(&word.as_str())) => {
             current().chain(operands()).chain(option_values('d', "")).collect()
         }
@@ -289,6 +416,7 @@ fn list_written_by_git(arguments: &[String]) -> Vec<String> {
         Some(("bundle", [action, rest @ ..])) if action == "create" => {
             paths.extend(targets(rest).take(1).map(String::as_str));
         }
+        Some(("apply", rest)) => paths.extend(values(rest, '\0', "directory")),
         Some(("checkout-index", rest)) => paths.extend(values(rest, '\0', "prefix")),
         Some(("worktree", [action, rest @ ..])) => paths.extend(find_worktree(action, rest)),
         Some(_) | None => {}
@@ -399,6 +527,35 @@ mod tests {
         for line in
             ["cat .tiller/settings.json .mcp.json", "cd .tiller && ls && cd .. && touch x", "touch .tillerx"]
         {
+            assert_eq!(risk_in_work(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn writes_by_unknown_program_to_startup_file_ask() {
+        for (line, expected) in [
+            ("script -q ~/.bashrc -c true", Protection::Home),
+            ("tar cf ~/.bashrc a", Protection::Home),
+            ("openssl rand -out ~/.bashrc 10", Protection::Home),
+            ("convert a.png ~/.bashrc", Protection::Home),
+            ("pg_dump -f ~/.bashrc a", Protection::Home),
+            ("pg_dump --file=$HOME/.bashrc a", Protection::Home),
+            ("yq -i . ~/.zshrc", Protection::Home),
+            ("aws s3 cp s3://a ~/.bashrc", Protection::Home),
+            ("dos2unix .git/hooks/pre-commit", Protection::Git),
+            ("timeout 5 ./x .git/config", Protection::Git),
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(expected.reason()), "{line}");
+        }
+        for line in ["7z x a -o$HOME", "cpio -idm -D ~", "unrar x a ~/", "git apply --directory=$HOME x"] {
+            assert!(risk_in_work(line).is_some(), "{line}");
+        }
+        for line in [
+            "cat ~/.bashrc | less; diff ~/.bashrc ~/.profile; grep -n x ~/.zshrc; source ~/.bashrc",
+            "cp ~/.bashrc x; bash ~/.bashrc; for f in ~/.bashrc; do wc -l $f; done",
+            "ls -l .git/hooks; cat .git/config; tar czf x.tgz .git; git -C x log .git/config",
+            "prettier --check .bashrc; 7z x a; echo ~/.bashrc",
+        ] {
             assert_eq!(risk_in_work(line), None, "{line}");
         }
     }
