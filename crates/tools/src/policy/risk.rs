@@ -275,13 +275,18 @@ fn judge_possible(words: &[String], context: CommandContext<'_>, depth: usize) -
 /// Lists the risks of code by its string literals.
 fn list_code_risks(code: &str, context: CommandContext<'_>, depth: usize) -> Vec<Risk> {
     let literals = code::list_literals(code);
-    let credentials = code::names_credential(&literals, context)
-        .then(|| Risk::new(RiskKind::ReadsCredentials, READS_CREDENTIALS));
-    let named = credentials.or_else(|| code::find_protection(&literals, context).map(Risk::protected));
+    let home_paths = code::list_home_paths(code, &literals);
+    let credentials = (code::names_credential(&literals, context)
+        || home_paths.iter().any(|path| context.names_credential(path)))
+    .then(|| Risk::new(RiskKind::ReadsCredentials, READS_CREDENTIALS));
+    let protection = code::find_protection(&literals, context)
+        .or_else(|| home_paths.iter().find_map(|path| context.protection(path)));
+    let named = credentials.or_else(|| protection.map(Risk::protected));
+    let download = code::runs_download(code).then(|| Risk::dangerous("runs what it downloads"));
     let runs = code::list_run_commands(&literals)
         .into_iter()
         .filter_map(|words| judge_literals(&words, context, depth));
-    runs.chain(named).collect()
+    runs.chain(named).chain(download).collect()
 }
 
 /// Finds the risk of string literals that code may run as a command. The code may just as well print them, so
