@@ -315,7 +315,7 @@ fn judge_program(
             find_worst(destroys.chain([Risk::dangerous(format!("runs as another user ({name})"))]))
         }
         "rm" => judge_rm(arguments, context),
-        "chmod" | "chown" | "chgrp" if changes_recursively(arguments) => judge_chmod(arguments, context),
+        _ if CHANGERS.contains(&name) && changes_recursively(arguments) => judge_chmod(arguments, context),
         _ if shuts_down(name, arguments) => {
             Some(Risk::dangerous(format!("shuts down or restarts the machine ({name})")))
         }
@@ -374,7 +374,7 @@ fn find_mount(name: &str, arguments: &[String], context: CommandContext<'_>) -> 
 fn judge_changes(words: &[String], context: CommandContext<'_>, depth: usize) -> Option<Risk> {
     let changes = |(name, arguments): (&str, &[String])| match name {
         "rm" => is_recursive(arguments),
-        "chmod" | "chown" | "chgrp" => changes_recursively(arguments),
+        _ if CHANGERS.contains(&name) => changes_recursively(arguments),
         "git" => true,
         _ => SHELLS.contains(&name) || runners::find_started(name, arguments).is_some(),
     };
@@ -462,6 +462,9 @@ fn judge_rm(arguments: &[String], context: CommandContext<'_>) -> Option<Risk> {
     let (kind, target) = essential.or_else(|| Some((RiskKind::Dangerous, outside()?)))?;
     Some(Risk::new(kind, format!("deletes everything under {target}")))
 }
+
+/// Programs that change the modes, owners or attributes of files.
+const CHANGERS: &[&str] = &["chattr", "chgrp", "chmod", "chown", "setfacl"];
 
 fn judge_chmod(arguments: &[String], context: CommandContext<'_>) -> Option<Risk> {
     // The first operand may be a mode or an owner, or the only path.
@@ -944,6 +947,8 @@ mod tests {
             ("rm -rf /proc/$$/root/usr/*", true),
             ("find /proc/self/root -delete", true),
             ("chmod -R 777 /dev/fd/../root", true),
+            ("setfacl -R -m u:x:rwx /", true),
+            ("chattr -R +i /", true),
             ("mv x /dev/sda", true),
             ("diskutil eraseDisk JHFS+ x disk2", true),
             ("diskutil apfs deleteContainer disk2", true),

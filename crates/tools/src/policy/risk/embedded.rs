@@ -2,7 +2,9 @@
 //! language, or a variable: `tar --to-command`, `awk 'BEGIN { system("…") }'`, `GIT_EDITOR=…`.
 
 use super::super::shell::SUBSTITUTION;
-use super::arguments::{INTERPRETERS, SHELLS, has_flag, is_assignment, is_command_flag, program, values};
+use super::arguments::{
+    INTERPRETERS, SHELLS, base_name, has_flag, is_assignment, is_command_flag, program, values,
+};
 use super::git_options;
 
 const AWKS: &[&str] = &["awk", "gawk", "mawk", "nawk", "original-awk"];
@@ -44,6 +46,8 @@ const RUNNING_LISP: &[&str] = &["call-process", "make-process", "shell-command",
 
 /// Long options whose value is a command, by program.
 const COMMAND_OPTIONS: &[(&str, &str)] = &[
+    ("make", "eval"),
+    ("rsync", "rsync-path"),
     ("sort", "compress-program"),
     ("split", "filter"),
     ("tar", "info-script"),
@@ -53,6 +57,19 @@ const COMMAND_OPTIONS: &[(&str, &str)] = &[
     ("tar", "to-command"),
     ("zip", "unzip-command"),
 ];
+
+/// Short options whose value is a command, by program.
+const SHORT_COMMAND_OPTIONS: &[(&str, char)] = &[("scp", 'S'), ("sftp", 'S'), ("tar", 'F')];
+
+/// The beginnings of commands that run a line for a shell, or code, by the program that gets them as an argument.
+const RUNNING_COMMANDS: &[(&str, &[&str])] = &[
+    ("gdb", &["!", "make ", "pipe ", "python ", "shell ", "source "]),
+    ("lldb", &["command script ", "platform shell ", "script ", "shell "]),
+    ("sqlite3", &[".load", ".shell", ".system"]),
+];
+
+/// Clients of databases with a command for the shell, which may follow other commands.
+const ESCAPING_CLIENTS: &[&str] = &["mariadb", "mysql", "psql"];
 
 /// Programs that are common as the value of an option or a variable, with any options of their own.
 const USUAL: &[&str] = &[
@@ -131,12 +148,29 @@ pub(super) fn find_command(name: &str, arguments: &[String]) -> Option<String> {
         _ if EDITORS.contains(&name) => {
             list_editor_commands(arguments).any(|command| contains_any(command, RUNNING_EDITOR_COMMANDS))
         }
-        _ => false,
+        "enable" => has_flag(arguments, 'f', ""),
+        "gmake" | "make" => arguments.iter().any(|word| sets_other_shell(word)),
+        "zip" => arguments.windows(2).any(|pair| pair[0] == "-TT" && !is_usual(&pair[1])),
+        _ if ESCAPING_CLIENTS.contains(&name) => arguments.iter().any(|word| word.contains("\\!")),
+        _ => RUNNING_COMMANDS.iter().filter(|(program, _)| *program == name).any(|(_, commands)| {
+            arguments.iter().any(|word| commands.iter().any(|command| word.trim_start().starts_with(command)))
+        }),
     };
+    let short = SHORT_COMMAND_OPTIONS.iter().filter(|(program, _)| *program == name);
+    let runs = runs || short.flat_map(|(_, option)| values(arguments, *option, "")).any(|it| !is_usual(it));
     let options = COMMAND_OPTIONS.iter().filter(|(program, _)| *program == name);
     let mut options = options.flat_map(|(_, option)| list_long_values(arguments, option));
     (runs || options.any(|command| !is_usual(command)))
         .then(|| format!("runs a command in its arguments ({name})"))
+}
+
+/// Returns true for an argument of make that replaces its shell with another program.
+fn sets_other_shell(word: &str) -> bool {
+    word.strip_prefix("SHELL=").is_some_and(|path| {
+        let is_installed =
+            !path.contains('/') || ["/bin/", "/usr/bin/"].iter().any(|dir| path.starts_with(dir));
+        !(is_installed && SHELLS.contains(&base_name(path)))
+    })
 }
 
 /// Finds a variable that makes other programs run a command, among those that a command sets.
@@ -405,6 +439,37 @@ pub(super) fn list_editor_commands(arguments: &[String]) -> impl Iterator<Item =
 #[cfg(test)]
 mod tests {
     use super::super::risk_in_work;
+
+    #[test]
+    fn embedded_command_of_client_or_option_asks() {
+        for line in [
+            "sqlite3 x.db '.shell ls'",
+            "psql -c '\\! ls'",
+            "mysql -e '\\! ls'",
+            "gdb -batch -ex 'shell ls'",
+            "zip -TT ls a b",
+            "tar -F ls -cf a b",
+            "scp -S ./x a b:",
+            "rsync --rsync-path='sudo rsync' a b:",
+            "make --eval='$(shell ls)'",
+            "make SHELL=./x",
+            "make SHELL=./bash",
+            "enable -f ./x.so y",
+        ] {
+            let reason = risk_in_work(line).unwrap_or_default();
+            assert!(reason.starts_with("runs a command in its arguments"), "{line}: {reason}");
+        }
+        for line in [
+            "sqlite3 x.db .schema 'select 1'",
+            "psql -c 'select 1'",
+            "gdb -batch -ex bt --args python x.py",
+            "make SHELL=/bin/bash test",
+            "zip -T a b",
+            "enable -n test",
+        ] {
+            assert_eq!(risk_in_work(line), None, "{line}");
+        }
+    }
 
     #[test]
     fn embedded_substitution_in_subscript_asks() {
