@@ -24,12 +24,14 @@ pub(super) fn find_protection(literals: &[Literal<'_>], context: CommandContext<
     paths.find_map(|literal| context.protection(literal.text))
 }
 
-/// Names in code for the home directory.
-const HOME_TEXTS: &[&str] = &["HOME", "USERPROFILE", "expanduser", "home()", "homedir", "Dir.home"];
+/// Ends of the names in code for the home directory.
+const HOME_NAMES: &[&str] = &["HOME", "USERPROFILE", "expanduser", ".home", "homedir"];
 
 /// Lists the hidden paths in the home directory that code with a name for it may build: `Path.home() / ".ssh"`.
 pub(super) fn list_home_paths(code: &str, literals: &[Literal<'_>]) -> Vec<String> {
-    let names_home = HOME_TEXTS.iter().any(|text| code.contains(text));
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    let mut names = code.split(|c| !is_name(c));
+    let names_home = names.any(|name| HOME_NAMES.iter().any(|home| name.ends_with(home)));
     let hidden = literals.iter().filter(|_| names_home).map(|literal| literal.text.trim_start_matches('/'));
     hidden.filter(|path| path.starts_with('.')).map(|path| format!("~/{path}")).collect()
 }
@@ -113,12 +115,16 @@ fn calls_glob(code: &str) -> bool {
 
 /// Functions that delete a directory with its content, in lower case.
 const DELETING: &[&str] =
-    &["deltree", "fs.rm(", "remove_tree", "removesync", "rm_r", "rmdirsync", "rmsync", "rmtree"];
+    &["deltree", "remove_tree", "removesync", "rm_r", "rm_rf", "rmdirsync", "rmsync", "rmtree"];
 
 /// Returns true if code ends in a call of a function that deletes a directory, possibly with calls in its arguments.
 fn calls_delete(code: &str) -> bool {
     let statement = code.rsplit([';', '\n']).next().unwrap_or(code).to_ascii_lowercase();
-    DELETING.iter().any(|function| statement.contains(function))
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    statement.split(|c| !is_name(c)).any(|name| {
+        name.ends_with("fs.rm")
+            || name.rsplit('.').next().is_some_and(|function| DELETING.contains(&function))
+    })
 }
 
 /// Returns the index of the quote that ends a literal.
@@ -178,6 +184,17 @@ mod tests {
             ),
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn code_with_names_like_a_delete_or_the_home_runs() {
+        for line in [
+            "node -e \"confirm_reset('/api'); performSync('/')\"",
+            "python3 -c \"transform_rows('../data')\"",
+            "python3 -c \"HOMEPAGE = 'x'; print('.venv', '.docker')\"",
+        ] {
+            assert_eq!(risk_in_work(line), None, "{line}");
         }
     }
 

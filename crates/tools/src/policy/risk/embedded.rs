@@ -222,10 +222,13 @@ const EVALUATING: &[&str] = &[
     "wait",
 ];
 
-/// Returns true if a quoted word has a subscript with a substitution. Those that the shell runs itself have been replaced.
+/// Returns true if a quoted word is a variable with a substitution in its subscript. Those that the shell runs itself
+/// have been replaced.
 fn runs_in_subscript(word: &str) -> bool {
     let quoted = word.replace(SUBSTITUTION, "");
-    quoted.split_once('[').is_some_and(|(_, rest)| rest.contains("$(") || rest.contains('`'))
+    let is_variable =
+        |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    quoted.split_once('[').is_some_and(|(name, rest)| is_variable(name) && contains_any(rest, &["$(", "`"]))
 }
 
 /// Returns true for a common program that runs no other program.
@@ -484,8 +487,14 @@ mod tests {
             let reason = risk_in_work(line).unwrap_or_default();
             assert!(reason.starts_with("runs a substitution in a subscript"), "{line}: {reason}");
         }
-        for line in ["test -n \"a[$(ls)]\"", "printf '%s [%s]' \"$(ls)\" x", "grep '[$(]' x", "unset 'a[1]'"]
-        {
+        for line in [
+            "test -n \"a[$(ls)]\"",
+            "printf '%s [%s]' \"$(ls)\" x",
+            "grep '[$(]' x",
+            "unset 'a[1]'",
+            "export GREETING='[x] $(date)'",
+            "[[ $a == '[$(b)]' ]]",
+        ] {
             assert_eq!(risk_in_work(line), None, "{line}");
         }
     }

@@ -55,13 +55,17 @@ impl GitOption {
         if let Some(long) = word.strip_prefix("--") {
             let (name, value) =
                 long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-            return (!name.is_empty() && self.long.starts_with(name)).then_some(value);
+            let is_meant = self.long.starts_with(name) && !name.is_empty() && !EXACT.contains(&name);
+            return is_meant.then_some(value);
         }
         let (flags, value) = word.strip_prefix('-')?.split_once(self.short?)?;
         let is_own = !flags.contains(|letter| self.other_values.contains(letter));
         is_own.then(|| Some(value).filter(|value| !value.is_empty()))
     }
 }
+
+/// Options of `send-email` that aren't abbreviations of others.
+const EXACT: &[&str] = &["cc", "to"];
 
 /// The options (git 2.51), except those of commands that only run the user's configured programs.
 const OPTIONS: &[GitOption] = &[

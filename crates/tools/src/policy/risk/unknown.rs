@@ -139,7 +139,10 @@ fn only_looks_up(words: &[String]) -> bool {
 fn is_unknown(word: &str, context: CommandContext<'_>) -> bool {
     let name = strip_fixed(word, context.variables);
     let is_variable = name.contains(['$', '`']) && !is_word_known(name, context.variables);
-    let is_plain = || !name.contains('/') && context.quoted.iter().any(|quoted| quoted.ends_with(name));
+    let is_quoted = |quoted: &String| {
+        quoted.strip_suffix(word).is_some_and(|before| before.is_empty() || before.ends_with('='))
+    };
+    let is_plain = || !name.contains('/') && context.quoted.iter().any(is_quoted);
     is_variable || (!name.contains('$') && is_pattern(name) && !is_plain())
 }
 

@@ -101,9 +101,9 @@ const fn is_name_character(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// Lists the variants of a line's commands: as written, because a variable may not be set yet, then with each
-/// of its variables' values and with the default values of others. Values with blanks are also split into words, because the quotes around a variable
-/// aren't known here.
+/// Lists the variants of a line's commands: as written, because a variable may not be set yet, then with each of its
+/// variables' values and with the default values of others. Values with blanks are also split into words, because the
+/// quotes around a variable aren't known here.
 pub(super) fn list_variants(segments: &[Segment], variables: &[Variable]) -> Vec<Vec<Segment>> {
     let mut lines = vec![segments.to_vec()];
     let expanded: Vec<Vec<Segment>> =
