@@ -502,7 +502,7 @@ fn rpc_agents_are_listed_steered_and_stopped() {
     while entries["id"] != "ended" {
         entries = client.line();
     }
-    assert!(entries["data"]["entries"].to_string().contains("half"), "of an agent that has ended: {entries}");
+    assert!(entries["data"]["entries"].to_string().contains("WORK"), "of an agent that has ended: {entries}");
     client.send(&json!({"id": "last", "type": "steer_agent", "agentId": "nobody", "message": "Hurry"}));
     let mut response = Value::Null;
     while response["id"] != "last" {
