@@ -48,7 +48,7 @@ impl<'a> CommandRules<'a> {
     pub(super) fn find_possible(self, commands: &[RunCommand]) -> Option<&'a ConfiguredRule> {
         let (rules, tool) = self.rules?;
         let may_apply = |rule: &ConfiguredRule, command: &RunCommand| match command.certainty {
-            Certainty::Certain => rule.may_cover_words(&command.words),
+            Certainty::Certain | Certainty::Unexpanded => rule.may_cover_words(&command.words),
             Certainty::Expanded => false,
             Certainty::InCode => rule.covers_words(&command.words) || rule.may_cover_words(&command.words),
         };

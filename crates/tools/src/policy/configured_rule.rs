@@ -573,7 +573,11 @@ mod tests {
 
     #[test]
     fn rule_that_may_apply_to_unknown_words_asks() {
-        let restricting = [("bash", "npm publish*", "deny"), ("bash", "gh * delete*", "ask")];
+        let restricting = [
+            ("bash", "npm publish*", "deny"),
+            ("bash", "gh * delete*", "ask"),
+            ("bash", "git push*", "deny"),
+        ];
         let policy = policy(ApprovalMode::Auto, rules(&restricting));
         for line in [
             "npm $(echo publish)",
@@ -585,6 +589,8 @@ mod tests {
             "sh -c 'npm $1' x publish",
             "gh repo $x",
             "gh $x",
+            "git -C x $y",
+            "x=test; npm $x; bash -c 'read x; npm $x'",
             "python3 -c \"import os; os.system('npm publish')\"",
             "python3 -c \"subprocess.run(['npm','publish'])\"",
             "python3 <<E\nos.system('npm publish')\nE",
@@ -593,7 +599,12 @@ mod tests {
         ] {
             assert_eq!(bash(&policy, line), "asks", "{line}");
         }
-        for line in ["npm ${x:-publish}", "x=publish; npm $x", "echo publish | xargs npm"] {
+        for line in [
+            "npm ${x:-publish}",
+            "x=publish; npm $x",
+            "echo publish | xargs npm",
+            "python3 -c \"print(['npm', 'publish'])\"; npm publish",
+        ] {
             assert_eq!(bash(&policy, line), "denied", "{line}");
         }
         for line in [
@@ -604,6 +615,7 @@ mod tests {
             "npm install-$x",
             "find . | xargs npm",
             "gh pr view 1 && echo $x",
+            "git -C \"$D\" status",
             "echo $x",
             "python3 -c \"print('npm test')\"",
         ] {

@@ -16,6 +16,8 @@ pub(super) struct RunCommand {
 pub(super) enum Certainty {
     /// It does, apart from unknown words.
     Certain,
+    /// The same for a line that was searched for the values of its variables: a word stays unknown.
+    Unexpanded,
     /// The command is also listed with the values of its variables.
     Expanded,
     /// The command is in code, which may only print it.

@@ -37,13 +37,19 @@ fn add_line(line: &str, depth: usize, commands: &mut Vec<RunCommand>) {
     for segments in &variants {
         for (at, segment) in segments.iter().enumerate() {
             let known = commands.len();
-            if !commands.iter().any(|known| known.words == segment.words) {
+            let is_expanded = segment.words.iter().all(|word| is_word_known(word, &variables));
+            let is_listed = |listed: &RunCommand| match listed.certainty {
+                Certainty::Certain | Certainty::Unexpanded => true,
+                Certainty::Expanded => is_expanded,
+                Certainty::InCode => false,
+            };
+            if !commands.iter().any(|listed| listed.words == segment.words && is_listed(listed)) {
                 add_command(&segment.words, depth, commands);
             }
-            if segment.words.iter().all(|word| is_word_known(word, &variables)) {
-                let added = commands[known..].iter_mut().filter(|it| it.certainty == Certainty::Certain);
-                added.for_each(|command| command.certainty = Certainty::Expanded);
-            }
+            let certainty = if is_expanded { Certainty::Expanded } else { Certainty::Unexpanded };
+            // Those of a nested line have theirs, because its shell has other variables.
+            let added = commands[known..].iter_mut().filter(|it| it.certainty == Certainty::Certain);
+            added.for_each(|command| command.certainty = certainty);
             add_input(segment, &segments[..at], depth, commands);
         }
     }
@@ -126,8 +132,14 @@ fn add_run(words: &[String], depth: usize, commands: &mut Vec<RunCommand>) {
 }
 
 /// Returns a command without the options before its subcommand: `npm --prefix web publish` is `npm publish`
-/// if `--prefix` takes a value.
+/// if `--prefix` takes a value. The options of git that do are known.
 fn short_forms(name: &str, arguments: &[String]) -> Vec<RunCommand> {
+    let form = |words| RunCommand { words, needs_allow: false, certainty: Certainty::Certain };
+    if name == "git"
+        && let Some((command, rest)) = git_data_loss::split_command(arguments)
+    {
+        return vec![form([&["git".to_owned(), command.to_owned()], rest].concat())];
+    }
     let is_option = |word: &String| word.starts_with(['-', '+']);
     let mut short_forms = Vec::new();
     for has_values in [false, true] {
@@ -141,11 +153,5 @@ fn short_forms(name: &str, arguments: &[String]) -> Vec<RunCommand> {
             short_forms.push(words);
         }
     }
-    if name == "git" {
-        let command = git_data_loss::split_command(arguments);
-        let words = command.map(|(command, rest)| [&["git".to_owned(), command.to_owned()], rest].concat());
-        short_forms.extend(words);
-    }
-    let form = |words| RunCommand { words, needs_allow: false, certainty: Certainty::Certain };
     short_forms.into_iter().map(form).collect()
 }
