@@ -185,12 +185,14 @@ impl Policy {
             }
             (_, verdict) => verdict,
         };
-        match (self.find_possible(spec, arguments), verdict) {
-            (Some(rule), PolicyVerdict::Allow | PolicyVerdict::Granted(AllowReason::Setting(_))) => {
+        let is_free =
+            matches!(verdict, PolicyVerdict::Allow | PolicyVerdict::Granted(AllowReason::Setting(_)));
+        match is_free.then(|| self.find_possible(spec, arguments)).flatten() {
+            Some(rule) => {
                 let reason = format!("a rule may apply to this command ({rule}, in {})", rule.source());
                 self.ask_for_rule(reason, spec, arguments, rules)
             }
-            (_, verdict) => verdict,
+            None => verdict,
         }
     }
 
