@@ -29,9 +29,7 @@ const HOME_NAMES: &[&str] = &["HOME", "USERPROFILE", "expanduser", ".home", "hom
 
 /// Lists the hidden paths in the home directory that code with a name for it may build: `Path.home() / ".ssh"`.
 pub(super) fn list_home_paths(code: &str, literals: &[Literal<'_>]) -> Vec<String> {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-    let mut names = code.split(|c| !is_name(c));
-    let names_home = names.any(|name| HOME_NAMES.iter().any(|home| name.ends_with(home)));
+    let names_home = split_names(code).any(|name| HOME_NAMES.iter().any(|home| name.ends_with(home)));
     let hidden = literals.iter().filter(|_| names_home).map(|literal| literal.text.trim_start_matches('/'));
     hidden.filter(|path| path.starts_with('.')).map(|path| format!("~/{path}")).collect()
 }
@@ -41,10 +39,14 @@ const EVALUATING: &[&str] = &["eval", "exec"];
 const DOWNLOADING: &[&str] =
     &["fetch(", "http.get(", "https.get(", "LWP", "Net::HTTP", "requests.get", "URI.open", "urlopen"];
 
+/// Iterates over the names in code, each with those that it is a member of: `os.path.expanduser`.
+fn split_names(code: &str) -> impl Iterator<Item = &str> {
+    code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.')
+}
+
 /// Returns true if code may run other code that it downloads.
 pub(super) fn runs_download(code: &str) -> bool {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-    let evaluates = || code.split(|c| !is_name(c)).any(|word| EVALUATING.contains(&word));
+    let evaluates = || split_names(code).any(|name| EVALUATING.contains(&name));
     DOWNLOADING.iter().any(|text| code.contains(text)) && evaluates()
 }
 
@@ -120,8 +122,7 @@ const DELETING: &[&str] =
 /// Returns true if code ends in a call of a function that deletes a directory, possibly with calls in its arguments.
 fn calls_delete(code: &str) -> bool {
     let statement = code.rsplit([';', '\n']).next().unwrap_or(code).to_ascii_lowercase();
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-    statement.split(|c| !is_name(c)).any(|name| {
+    split_names(&statement).any(|name| {
         name.ends_with("fs.rm")
             || name.rsplit('.').next().is_some_and(|function| DELETING.contains(&function))
     })

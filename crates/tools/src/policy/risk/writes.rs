@@ -96,7 +96,7 @@ const READERS: &[&str] = &[
     "zgrep",
 ];
 
-/// Programs whose outputs are known exactly.
+/// Programs whose outputs [`list_written`] and the other modules find, so that their other operands aren't outputs.
 const KNOWN_WRITERS: &[&str] = &[
     "chgrp",
     "chmod",
