@@ -84,11 +84,12 @@ impl EndpointClient {
     /// # Errors
     /// If the base URL or the proxy is invalid, or the certificates aren't in PEM.
     pub(super) fn new(endpoint: Endpoint) -> Result<Self, ProviderError> {
-        let setting = || hints::server_setting(&endpoint.name);
         let fault = match builder_for(&endpoint) {
             Err(problem) => Some(problem),
-            Ok(_) => base_url_fault(&endpoint.base_url)
-                .map(|fault| format!("{} `{}` is invalid: {fault}", setting(), endpoint.base_url)),
+            Ok(_) => base_url_fault(&endpoint.base_url).map(|fault| {
+                let setting = hints::server_setting(&endpoint.name);
+                format!("{setting} `{}` is invalid: {fault}", endpoint.base_url)
+            }),
         };
         match fault {
             None => Ok(Self { endpoint: Arc::new(endpoint), client: OnceLock::new() }),
